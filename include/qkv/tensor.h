@@ -35,9 +35,9 @@ enum class DType : std::uint8_t {
   kInt64,
 };
 
-std::size_t size_of(DType dtype);        // bytes of an element
-std::string_view name_of(DType dtype);   // "float32", "bfloat16", "bool", ...
-bool is_floating(DType dtype);           // float32, float16, bfloat16, float64
+std::size_t size_of(DType dtype);       // bytes of an element
+std::string_view name_of(DType dtype);  // "float32", "bfloat16", "bool", ...
+bool is_floating(DType dtype);          // float32, float16, bfloat16, float64
 // The type named `name` ("float32" or "f32", "bfloat16" or "bf16", ...); false if there is none.
 bool dtype_from_name(std::string_view name, DType& dtype);
 
@@ -45,16 +45,26 @@ namespace internal {
 template <class T>
 constexpr DType dtype_of() {
   using U = std::remove_cv_t<T>;
-  if constexpr (std::is_same_v<U, float>) return DType::kFloat32;
-  else if constexpr (std::is_same_v<U, double>) return DType::kFloat64;
-  else if constexpr (std::is_same_v<U, bool>) return DType::kBool;
-  else if constexpr (std::is_same_v<U, std::uint8_t>) return DType::kUInt8;
-  else if constexpr (std::is_same_v<U, std::int8_t>) return DType::kInt8;
-  else if constexpr (std::is_same_v<U, std::uint16_t>) return DType::kUInt16;
-  else if constexpr (std::is_same_v<U, std::int16_t>) return DType::kInt16;
-  else if constexpr (std::is_same_v<U, std::uint32_t>) return DType::kUInt32;
-  else if constexpr (std::is_same_v<U, std::int32_t>) return DType::kInt32;
-  else if constexpr (std::is_same_v<U, std::uint64_t>) return DType::kUInt64;
+  if constexpr (std::is_same_v<U, float>)
+    return DType::kFloat32;
+  else if constexpr (std::is_same_v<U, double>)
+    return DType::kFloat64;
+  else if constexpr (std::is_same_v<U, bool>)
+    return DType::kBool;
+  else if constexpr (std::is_same_v<U, std::uint8_t>)
+    return DType::kUInt8;
+  else if constexpr (std::is_same_v<U, std::int8_t>)
+    return DType::kInt8;
+  else if constexpr (std::is_same_v<U, std::uint16_t>)
+    return DType::kUInt16;
+  else if constexpr (std::is_same_v<U, std::int16_t>)
+    return DType::kInt16;
+  else if constexpr (std::is_same_v<U, std::uint32_t>)
+    return DType::kUInt32;
+  else if constexpr (std::is_same_v<U, std::int32_t>)
+    return DType::kInt32;
+  else if constexpr (std::is_same_v<U, std::uint64_t>)
+    return DType::kUInt64;
   else {
     static_assert(std::is_same_v<U, std::int64_t>, "no qkv::DType for this element type");
     return DType::kInt64;
@@ -83,7 +93,8 @@ struct BasicTensorView {
   BasicTensorView(T* elements, std::initializer_list<std::int64_t> shape)
       : BasicTensorView(elements, internal::dtype_of<T>(), shape) {}
   BasicTensorView(Pointer elements, DType type, std::initializer_list<std::int64_t> shape)
-      : BasicTensorView(elements, type, std::span<const std::int64_t>(shape.begin(), shape.size())) {}
+      : BasicTensorView(elements, type,
+                        std::span<const std::int64_t>(shape.begin(), shape.size())) {}
   BasicTensorView(Pointer elements, DType type, std::span<const std::int64_t> shape)
       : data(elements), dtype(type), rank(static_cast<int>(shape.size())) {
     std::int64_t stride = 1;

@@ -16,12 +16,12 @@ struct TypeInfo {
 
 // In the order of DType, so that an index is a type.
 constexpr TypeInfo kTypes[] = {
-    {DType::kFloat32, 4, "float32", "f32"},   {DType::kFloat16, 2, "float16", "f16"},
+    {DType::kFloat32, 4, "float32", "f32"},    {DType::kFloat16, 2, "float16", "f16"},
     {DType::kBFloat16, 2, "bfloat16", "bf16"}, {DType::kFloat64, 8, "float64", "f64"},
-    {DType::kBool, 1, "bool", "bool"},        {DType::kUInt8, 1, "uint8", "u8"},
-    {DType::kInt8, 1, "int8", "i8"},          {DType::kUInt16, 2, "uint16", "u16"},
-    {DType::kInt16, 2, "int16", "i16"},       {DType::kUInt32, 4, "uint32", "u32"},
-    {DType::kInt32, 4, "int32", "i32"},       {DType::kUInt64, 8, "uint64", "u64"},
+    {DType::kBool, 1, "bool", "bool"},         {DType::kUInt8, 1, "uint8", "u8"},
+    {DType::kInt8, 1, "int8", "i8"},           {DType::kUInt16, 2, "uint16", "u16"},
+    {DType::kInt16, 2, "int16", "i16"},        {DType::kUInt32, 4, "uint32", "u32"},
+    {DType::kInt32, 4, "int32", "i32"},        {DType::kUInt64, 8, "uint64", "u64"},
     {DType::kInt64, 8, "int64", "i64"},
 };
 
@@ -69,7 +69,8 @@ Status allocate(DType dtype, std::span<const std::int64_t> shape, Tensor& tensor
   std::int64_t bytes = static_cast<std::int64_t>(size_of(dtype));
   bool empty = false;
   for (std::int64_t extent : shape) {
-    if (extent < 0) return invalid_argument("shape: " + shape_string(view) + " has a negative extent");
+    if (extent < 0)
+      return invalid_argument("shape: " + shape_string(view) + " has a negative extent");
     empty = empty || extent == 0;
   }
   for (std::int64_t extent : shape) {

@@ -1,0 +1,39 @@
+#include "api/callbacks.h"
+
+namespace qkv {
+
+template <class Result, class... Arguments>
+std::function<Result(Arguments...)> CallbackGuard::guarded(
+    std::function<Result(Arguments...)> callback) {
+  if (!callback) return callback;
+  return [this, callback = std::move(callback)](Arguments... arguments) -> Result {
+    // Once one has thrown, the others are not called again.
+    if (!stop_) {
+      try {
+        return callback(arguments...);
+      } catch (...) {
+        const std::lock_guard lock(mutex_);
+        if (!first_) first_ = std::current_exception();
+        stop_ = true;
+      }
+    }
+    return Result();
+  };
+}
+
+void CallbackGuard::wrap(AttentionOptions& options) {
+  options.score_mod = guarded(std::move(options.score_mod));
+  options.mask_mod = guarded(std::move(options.mask_mod));
+  options.block_predicate = guarded(std::move(options.block_predicate));
+}
+
+void CallbackGuard::wrap(ExecutionOptions& execution) {
+  execution.progress = guarded(std::move(execution.progress));
+}
+
+void CallbackGuard::reset() {
+  stop_ = false;
+  first_ = nullptr;
+}
+
+}  // namespace qkv

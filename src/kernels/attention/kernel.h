@@ -1,0 +1,95 @@
+// What an attention kernel is: a table of functions for one instruction set.
+#ifndef QKV_KERNELS_ATTENTION_KERNEL_H_
+#define QKV_KERNELS_ATTENTION_KERNEL_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "problem/problem.h"
+#include "simd/faults.h"
+
+namespace qkv {
+
+// The sizes of contract A. docs/arithmetic.md has the measurements behind them.
+inline constexpr std::int64_t kGroup = 32;
+#if QKV_FAULT_CODE == QKV_FAULT_BLOCK_63
+inline constexpr std::int64_t kBlock = 63;
+inline constexpr std::int64_t kSpan = 63 * 16;
+#else
+inline constexpr std::int64_t kBlock = 64;
+inline constexpr std::int64_t kSpan = 1024;
+#endif
+
+// Rows of a tile at most.
+inline constexpr int kMaxTileRows = 64;
+
+// Query rows of one sequence that read the same key head, in any order and of any of its query
+// heads.
+struct RowTile {
+  Sequence sequence;
+  std::int64_t key_head;
+  int rows = 0;
+  std::int64_t heads[kMaxTileRows];    // query head of each row
+  std::int64_t queries[kMaxTileRows];  // i of each row, below sequence.queries
+
+  void add(std::int64_t head, std::int64_t query) {
+    heads[rows] = head;
+    queries[rows] = query;
+    ++rows;
+  }
+};
+
+// States in memory, one a row: m, l, then from kStateValues on the d_v sums, padded with zeros so
+// that every instruction set works on whole vectors.
+inline constexpr std::int64_t kStateValues = 16;
+inline std::int64_t state_stride(std::int64_t d_v) { return kStateValues + (d_v + 15) / 16 * 16; }
+
+// What goes on during a call besides arithmetic.
+struct Control {
+  const std::atomic<bool>* cancel = nullptr;  // the caller's
+  const std::atomic<bool>* stop = nullptr;    // ours: a callback threw
+  bool check_block_predicate = false;
+  std::atomic<bool>* predicate_failed = nullptr;
+
+  bool cancelled() const {
+    return (cancel != nullptr && cancel->load(std::memory_order_relaxed)) ||
+           (stop != nullptr && stop->load(std::memory_order_relaxed));
+  }
+};
+
+struct AttentionKernel {
+  Isa isa;
+  const char* name;
+  int tile_rows;  // rows that share one pass over the keys at best speed
+
+  // Bytes of scratch memory that each call below needs, any alignment.
+  std::size_t (*scratch_bytes)(const Problem& p);
+
+  // The states of the tile's rows over the keys [keys.begin, keys.end) they may see, which must be
+  // whole spans but for the sequence's ends: `states` [rows][state_stride]. If cancelled, garbage.
+  void (*states)(const Problem& p, const RowTile& tile, KeyRange keys, float* states,
+                 std::byte* scratch, const Control& control);
+
+  // x = merge(x, y) row by row.
+  void (*merge)(float* x, const float* y, std::int64_t rows, std::int64_t d_v);
+
+  // Merges the sinks (one a query head; may be empty) into the states.
+  void (*add_sinks)(const RowTile& tile, std::span<const float> sinks, float* states,
+                    std::int64_t d_v);
+
+  // Divides, rounds and writes the rows of out [B, Hq, L, d_v] and lse [B, Hq, L, 1], where
+  // present, to the tile's places.
+  void (*finish)(const MutableTensorView& out, const MutableTensorView& lse, const RowTile& tile,
+                 const float* states, std::int64_t d_v);
+
+  // Writes the tile's weights exp(s - m) / l, row r to element offsets[r] of p.weights and on; the
+  // states are final, sinks included.
+  void (*weights)(const Problem& p, const RowTile& tile, const float* states,
+                  const std::int64_t* offsets, std::byte* scratch, const Control& control);
+};
+
+}  // namespace qkv
+
+#endif  // QKV_KERNELS_ATTENTION_KERNEL_H_

@@ -1,0 +1,253 @@
+#include "kernels/exact/exact.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "kernels/exact/functions.h"
+#include "tensor/element.h"
+
+namespace qkv::exact {
+namespace {
+
+constexpr std::int64_t kGroup = 32, kBlock = 64, kSpan = 1024;
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+// Rule 1, first half. The terms are a[i * step_a] * b[i * step_b], counted from the given offsets.
+float dot(const TensorView& a, std::int64_t offset_a, std::int64_t step_a, const TensorView& b,
+          std::int64_t offset_b, std::int64_t step_b, std::int64_t terms) {
+  float t = 0.0f;
+  for (std::int64_t group = 0; group < terms; group += kGroup) {
+    float u = 0.0f;
+    for (std::int64_t c = group; c < std::min(group + kGroup, terms); ++c) {
+      u = fma(load_float(a, offset_a + c * step_a), load_float(b, offset_b + c * step_b), u);
+    }
+    t = t + u;
+  }
+  return t;
+}
+
+// One pair of a query row and a key.
+struct Pair {
+  const Problem& p;
+  const Sequence& sequence;
+  std::int64_t head, i, position, j;
+
+  std::int64_t query_row() const { return sequence.query_begin + i; }
+  std::int64_t key_row() const { return sequence.key_row(j); }
+};
+
+// Rule 1: the final score.
+float score(const Pair& at) {
+  const Problem& p = at.p;
+  const AttentionOptions& o = p.options;
+  const std::int64_t b = at.sequence.buffer, kv = p.key_head(at.head);
+  float s = dot(p.query, offset_of(p.query, b, at.head, at.query_row(), 0), p.query.strides[3],
+                p.key, offset_of(p.key, b, kv, at.key_row(), 0), p.key.strides[3], p.d_qk());
+  s = s * p.scale;
+  if (o.softcap) s = *o.softcap * tanh(s / *o.softcap);
+  if (o.score_mod) {
+    ScoreTile tile;
+    tile.batch = at.sequence.index;
+    tile.rows = tile.keys = 1;
+    tile.heads = &at.head;
+    tile.positions = &at.position;
+    tile.first_key = at.j;
+    tile.scores = &s;
+    tile.row_stride = tile.key_stride = 1;
+    o.score_mod(tile);
+  }
+  if (!o.alibi_slopes.empty()) {
+    const std::int64_t distance = at.position > at.j ? at.position - at.j : at.j - at.position;
+    s = fma(-o.alibi_slopes[at.head], static_cast<float>(distance), s);
+  }
+  if (p.bias.defined()) {
+    s = s + load_float(p.bias, offset_of(p.bias, b, at.head, at.query_row(), at.key_row()));
+  }
+  return s;
+}
+
+// Rule 2, as far as it is not decided by visible_keys() or by the score.
+bool masked(const Pair& at) {
+  const Problem& p = at.p;
+  if (p.mask.defined() && !load_bool(p.mask, offset_of(p.mask, at.sequence.buffer, at.head,
+                                                       at.query_row(), at.key_row()))) {
+    return true;
+  }
+  if (!p.options.mask_mod) return false;
+  std::uint64_t live = 1;
+  MaskTile tile;
+  tile.batch = at.sequence.index;
+  tile.rows = tile.keys = 1;
+  tile.heads = &at.head;
+  tile.positions = &at.position;
+  tile.first_key = at.j;
+  tile.live = &live;
+  p.options.mask_mod(tile);
+  return live == 0;
+}
+
+RowState empty_state(const Problem& p) {
+  return {-kInfinity, 0.0f, std::vector<float>(static_cast<std::size_t>(p.d_v()))};
+}
+
+// Rule 3: one block of keys joins the state of its span.
+void add_block(RowState& state, const Pair& row, KeyRange keys) {
+  const Problem& p = row.p;
+  std::vector<std::int64_t> live;
+  std::vector<float> s;
+  float m = state.m;
+  for (Pair at = row; (at.j = keys.begin) < keys.end; ++keys.begin) {
+    if (masked(at)) continue;
+    const float s_j = score(at);
+    if (s_j == -kInfinity) continue;
+    live.push_back(at.key_row());
+    s.push_back(s_j);
+    if (s_j > m) m = s_j;
+  }
+  if (live.empty()) return;
+
+  float l = 0.0f;
+  std::vector<float> o(state.o.size());
+  const std::int64_t kv = p.key_head(row.head);
+  for (std::size_t n = 0; n < live.size(); ++n) {
+    const float weight = exp(s[n] - m);
+    l = l + weight;
+    for (std::size_t c = 0; c < o.size(); ++c) {
+      const auto column = static_cast<std::int64_t>(c);
+      o[c] = fma(weight,
+                 load_float(p.value, offset_of(p.value, row.sequence.buffer, kv, live[n], column)),
+                 o[c]);
+    }
+  }
+  if (state.l == 0) {
+    state = {m, l, o};
+    return;
+  }
+  const float a = exp(state.m - m);
+  state.l = fma(state.l, a, l);
+  for (std::size_t c = 0; c < o.size(); ++c) state.o[c] = fma(state.o[c], a, o[c]);
+  state.m = m;
+}
+
+// Rule 4: the node of the tree that covers `spans` spans (a power of two) from `first` on.
+RowState node(const Pair& row, KeyRange keys, std::int64_t first, std::int64_t spans) {
+  const std::int64_t begin = std::max(keys.begin, first * kSpan);
+  const std::int64_t end = std::min(keys.end, (first + spans) * kSpan);
+  if (begin >= end) return empty_state(row.p);
+  if (spans > 1) {
+    return merge(node(row, keys, first, spans / 2), node(row, keys, first + spans / 2, spans / 2));
+  }
+  RowState state = empty_state(row.p);
+  for (std::int64_t block = begin / kBlock; block * kBlock < end; ++block) {
+    add_block(state, row, {std::max(begin, block * kBlock), std::min(end, (block + 1) * kBlock)});
+  }
+  return state;
+}
+
+// Rule 6.
+void finish_row(const Pair& row, const RowState& state) {
+  const Problem& p = row.p;
+  const std::int64_t b = row.sequence.buffer;
+  if (p.out.defined()) {
+    for (std::int64_t c = 0; c < p.d_v(); ++c) {
+      const float o = state.l == 0 ? 0.0f : state.o[static_cast<std::size_t>(c)] / state.l;
+      store_result(p.out, offset_of(p.out, b, row.head, row.query_row(), c), o);
+    }
+  }
+  if (p.lse.defined()) {
+    const double lse = state.l == 0 ? -kInfinity : double{state.m} + log(double{state.l});
+    store_result(p.lse, offset_of(p.lse, b, row.head, row.query_row(), 0), static_cast<float>(lse));
+  }
+}
+
+// The row's final state, sink included (rule 5). A row beyond the live queries has the empty one.
+RowState final_state(const Pair& row) {
+  if (row.i >= row.sequence.queries) return empty_state(row.p);
+  RowState state = row_state(row.p, row.sequence, row.head, row.i,
+                             {row.sequence.first_key, row.sequence.end_key});
+  if (row.p.options.sinks.empty()) return state;
+  RowState sink = empty_state(row.p);
+  sink.m = row.p.options.sinks[row.head];
+  if (sink.m != -kInfinity) sink.l = 1.0f;
+  return merge(state, sink);
+}
+
+void weights_row(Pair row, const RowState& state, std::int64_t offset) {
+  const Problem& p = row.p;
+  for (std::int64_t column = 0; column < p.keys(); ++column) {
+    store_result(p.weights, offset + column * p.weights.strides[3], 0.0f);
+  }
+  if (state.l == 0) return;
+  const KeyRange visible = p.visible_keys(row.sequence, row.position);
+  for (row.j = visible.begin; row.j < visible.end; ++row.j) {
+    if (masked(row)) continue;
+    const float s = score(row);
+    if (s == -kInfinity) continue;
+    store_result(p.weights, offset + row.key_row() * p.weights.strides[3],
+                 exp(s - state.m) / state.l);
+  }
+}
+
+}  // namespace
+
+RowState merge(const RowState& x, const RowState& y) {
+  if (x.l == 0) return y;
+  if (y.l == 0) return x;
+  if (y.m > x.m) return merge(y, x);
+  const float e = exp(y.m - x.m);
+  RowState both{x.m, fma(y.l, e, x.l), x.o};
+  for (std::size_t c = 0; c < both.o.size(); ++c) both.o[c] = fma(y.o[c], e, x.o[c]);
+  return both;
+}
+
+RowState row_state(const Problem& p, const Sequence& sequence, std::int64_t head, std::int64_t i,
+                   KeyRange keys) {
+  const Pair row{p, sequence, head, i, sequence.position(i), 0};
+  const KeyRange visible = p.visible_keys(sequence, row.position);
+  keys = {std::max(keys.begin, visible.begin), std::min(keys.end, visible.end)};
+  std::int64_t spans = 1;
+  while (spans * kSpan < keys.end) spans *= 2;
+  return node(row, keys, 0, spans);
+}
+
+void attention(const Problem& p) {
+  for (std::int64_t b = 0; b < p.sequences; ++b) {
+    const Sequence sequence = p.sequence(b);
+    for (std::int64_t head = 0; head < p.query_heads(); ++head) {
+      for (std::int64_t i = 0; i < sequence.query_rows; ++i) {
+        const Pair row{p, sequence, head, i, sequence.position(i), 0};
+        finish_row(row, final_state(row));
+      }
+    }
+  }
+  if (!p.weights.defined()) return;
+  const WeightsSelection& chosen = p.outputs.selection;
+  for (std::int64_t b = 0; b < p.weights.extents[0]; ++b) {
+    for (std::int64_t h = 0; h < p.weights.extents[1]; ++h) {
+      for (std::int64_t r = 0; r < p.weights.extents[2]; ++r) {
+        const std::int64_t head = chosen.heads.empty() ? h : chosen.heads[h];
+        const std::int64_t query_row = chosen.rows.empty() ? r : chosen.rows[r];
+        const Sequence sequence = p.sequence_of_row(b, query_row);
+        const std::int64_t i = query_row - sequence.query_begin;
+        const Pair row{p, sequence, head, i, sequence.position(i), 0};
+        weights_row(row, final_state(row), offset_of(p.weights, b, h, r, 0));
+      }
+    }
+  }
+}
+
+void matmul(const TensorView& a, const TensorView& b, const MutableTensorView& out) {
+  for (std::int64_t x = 0; x < out.extents[0]; ++x) {
+    for (std::int64_t y = 0; y < out.extents[1]; ++y) {
+      for (std::int64_t m = 0; m < out.extents[2]; ++m) {
+        for (std::int64_t n = 0; n < out.extents[3]; ++n) {
+          store_result(out, offset_of(out, x, y, m, n),
+                       dot(a, offset_of(a, x, y, m, 0), a.strides[3], b, offset_of(b, x, y, 0, n),
+                           b.strides[2], a.extents[3]));
+        }
+      }
+    }
+  }
+}
+
+}  // namespace qkv::exact

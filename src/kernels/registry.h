@@ -1,0 +1,25 @@
+// The kernels of this build. Only src/plan looks here.
+#ifndef QKV_KERNELS_REGISTRY_H_
+#define QKV_KERNELS_REGISTRY_H_
+
+#include <span>
+
+#include "kernels/attention/kernel.h"
+#include "kernels/matmul/kernel.h"
+
+namespace qkv {
+
+// All that one instruction set has.
+struct KernelSet {
+  Isa isa;
+  bool (*usable)();  // can this machine run it?
+  AttentionKernel attention;
+  MatmulKernel matmul;
+};
+
+// The slowest first.
+std::span<const KernelSet> kernel_sets();
+
+}  // namespace qkv
+
+#endif  // QKV_KERNELS_REGISTRY_H_

@@ -1,0 +1,48 @@
+#include <oneapi/tbb/blocked_range.h>
+#include <oneapi/tbb/parallel_for.h>
+#include <oneapi/tbb/task_arena.h>
+
+#include <algorithm>
+#include <atomic>
+
+#include "parallel/parallel.h"
+
+namespace qkv::parallel {
+
+struct Executor::Arena {
+  explicit Arena(int threads) : arena(threads) {}
+  tbb::task_arena arena;
+};
+
+Executor::Executor(int threads) : slots_(threads > 0 ? threads : available_threads()) {
+  if (threads > 0) arena_ = std::make_unique<Arena>(threads);
+}
+Executor::~Executor() = default;
+Executor::Executor(Executor&&) noexcept = default;
+Executor& Executor::operator=(Executor&&) noexcept = default;
+
+void Executor::run(std::int64_t count, Task task, const void* context) {
+  // One worker a slot; each takes the next index until none is left. However many threads the arena
+  // gives us, slots never meet, and nothing but the order of execution depends on it.
+  const int workers = static_cast<int>(std::min<std::int64_t>(slots_, count));
+  std::atomic<std::int64_t> next{0};
+  const auto work = [&](int slot) {
+    for (std::int64_t index = next++; index < count; index = next++) task(context, index, slot);
+  };
+  if (workers <= 1) {
+    if (workers == 1) work(0);
+    return;
+  }
+  const auto all = [&] { tbb::parallel_for(0, workers, work, tbb::simple_partitioner()); };
+  if (arena_) {
+    arena_->arena.execute(all);
+  } else {
+    all();
+  }
+}
+
+int available_threads() { return tbb::this_task_arena::max_concurrency(); }
+
+const char* backend_name() { return "oneTBB"; }
+
+}  // namespace qkv::parallel

@@ -1,0 +1,363 @@
+#include "plan/plan.h"
+
+#include <algorithm>
+#include <limits>
+#include <new>
+#include <string>
+
+#include "kernels/attention/tree_fold.h"
+#include "kernels/reference/reference.h"
+#include "plan/isa.h"
+#include "simd/float_environment.h"
+#include "tensor/element.h"
+
+namespace qkv {
+namespace {
+
+// With fewer tiles than this the keys are cut into chunks, so that a long sequence with few rows
+// uses all cores. A chunk is a node of the contract's tree, which keeps the bits.
+constexpr std::int64_t kEnoughTasks = 32;
+
+constexpr std::int64_t kFloat64Rows = 16;  // rows of a float64 task
+
+std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+std::size_t round_up(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
+
+}  // namespace
+
+Status Plan::make(Problem problem, const ExecutionOptions& execution, std::unique_ptr<Plan>& plan) {
+  if (execution.threads < 0) {
+    return invalid_argument("threads: " + std::to_string(execution.threads) +
+                            " is negative; pass 0 for all of them, or a number");
+  }
+  const KernelSet* kernels;
+  if (Status s = select_kernels(execution.isa, &kernels); !s.ok()) return s;
+  plan.reset(new Plan(std::move(problem), execution, *kernels));
+  return {};
+}
+
+Plan::Plan(Problem problem, const ExecutionOptions& execution, const KernelSet& kernels)
+    : problem_(std::move(problem)),
+      execution_(execution),
+      kernel_(kernels.attention),
+      executor_(execution.threads) {
+  control_.cancel = execution.cancel;
+  control_.check_block_predicate = execution.check_block_predicate;
+  control_.predicate_failed = &predicate_failed_;
+  description_.isa = kernel_.isa;
+  const TensorView weights = problem_.weights;
+  description_.weights_bytes =
+      weights.defined() ? static_cast<std::size_t>(weights.size()) * size_of(weights.dtype) : 0;
+  if (problem_.is_float64()) {
+    plan_float64();
+  } else {
+    plan_float32();
+  }
+  description_.threads = static_cast<int>(
+      std::max<std::int64_t>(1, std::min<std::int64_t>(executor_.slots(), description_.tasks)));
+}
+
+void Plan::plan_float32() {
+  const Problem& p = problem_;
+  std::int64_t longest = 0;
+  tiles_before_.assign(1, 0);
+  for (std::int64_t b = 0; b < p.sequences; ++b) {
+    const Sequence sequence = p.sequence(b);
+    tiles_ += p.key_heads() * divide_up(rows_of(sequence), kernel_.tile_rows);
+    tiles_before_.push_back(tiles_);
+    longest = std::max(longest, sequence.end_key);
+  }
+  if (!p.out.defined() && !p.lse.defined()) tiles_ = 0;
+  const std::int64_t spans = divide_up(longest, kSpan);
+  if (tiles_ > 0 && tiles_ < kEnoughTasks && spans > 1) {
+    chunk_spans_ = 1;
+    while (tiles_ * divide_up(spans, 2 * chunk_spans_) >= kEnoughTasks) chunk_spans_ *= 2;
+    chunks_ = divide_up(spans, chunk_spans_);
+  }
+  if (p.weights.defined()) {
+    weight_tasks_ = p.weights.extents[0] * p.weights.extents[1] *
+                    divide_up(p.weights.extents[2], kernel_.tile_rows);
+  }
+
+  const auto state_bytes = static_cast<std::size_t>(state_stride(p.d_v())) * sizeof(float);
+  const auto tile_rows = static_cast<std::size_t>(kernel_.tile_rows);
+  states_bytes_ = round_up(tile_rows * state_bytes);
+  slot_bytes_ = states_bytes_ + round_up(kernel_.scratch_bytes(p) + 64);
+  const std::size_t chunk_bytes =
+      chunk_spans_ == 0 ? 0 : static_cast<std::size_t>(tiles_ * chunks_) * states_bytes_;
+  description_.kernel = std::string(kernel_.name) + ", tiles of " +
+                        std::to_string(kernel_.tile_rows) + " queries x " + std::to_string(kBlock) +
+                        " keys";
+  description_.tasks = tiles_ * chunks_ + weight_tasks_;
+  description_.rows_per_tile = kernel_.tile_rows;
+  description_.workspace_bytes =
+      static_cast<std::size_t>(executor_.slots()) * slot_bytes_ + chunk_bytes + 64;
+}
+
+void Plan::plan_float64() {
+  const Problem& p = problem_;
+  if (p.out.defined() || p.lse.defined()) {
+    tiles_ = p.sequences * p.query_heads() * divide_up(p.queries(), kFloat64Rows);
+  }
+  if (p.weights.defined()) {
+    weight_tasks_ = p.weights.extents[0] * p.weights.extents[1] * p.weights.extents[2];
+  }
+  slot_bytes_ = round_up(static_cast<std::size_t>(p.keys()) * sizeof(double));
+  description_.kernel = "reference, float64, plain loops";
+  description_.isa = Isa::kPortable;
+  description_.tasks = tiles_ + weight_tasks_;
+  description_.rows_per_tile = 1;
+  description_.workspace_bytes = static_cast<std::size_t>(executor_.slots()) * slot_bytes_ + 64;
+}
+
+Status Plan::prepare_workspace(std::span<std::byte> workspace) {
+  const std::size_t needed = description_.workspace_bytes;
+  std::byte* memory = workspace.data();
+  if (!workspace.empty() && workspace.size() < needed) {
+    return invalid_argument("workspace: " + std::to_string(workspace.size()) +
+                            " bytes are too few; this plan needs " + std::to_string(needed));
+  }
+  if (workspace.empty()) {
+    if (!owned_memory_) owned_memory_.reset(new (std::nothrow) std::byte[needed]);
+    if (!owned_memory_) {
+      return {StatusCode::kOutOfMemory,
+              "no memory for a workspace of " + std::to_string(needed) + " bytes"};
+    }
+    memory = owned_memory_.get();
+  }
+  const auto address = reinterpret_cast<std::uintptr_t>(memory);
+  memory_ = memory + (64 - address % 64) % 64;
+  return {};
+}
+
+Status Plan::run(std::span<std::byte> workspace, const std::atomic<bool>* stop) {
+  if (Status s = prepare_workspace(workspace); !s.ok()) return s;
+  control_.stop = stop;
+  predicate_failed_ = false;
+  tasks_done_ = 0;
+  if (problem_.is_float64()) {
+    run_float64();
+  } else {
+    run_float32();
+  }
+  if (control_.cancelled()) {
+    return {StatusCode::kCancelled, "the call was cancelled; its outputs are unspecified"};
+  }
+  if (predicate_failed_) {
+    return invalid_argument(
+        "block_predicate: it hides a key that mask_mod shows, or shows one that mask_mod hides; "
+        "make them agree");
+  }
+  write_dead_rows();
+  if (execution_.progress) execution_.progress(1.0);
+  return {};
+}
+
+void Plan::task_done() {
+  const std::int64_t done = ++tasks_done_;
+  if (!execution_.progress || done >= description_.tasks) return;
+  if (reporting_.test_and_set(std::memory_order_acquire)) return;  // another thread is reporting
+  execution_.progress(static_cast<double>(done) / static_cast<double>(description_.tasks));
+  reporting_.clear(std::memory_order_release);
+}
+
+// ---- Tiles --------------------------------------------------------------------------------------
+
+// Rows that share one key head: the sequence's queries for each query head of the group.
+std::int64_t Plan::rows_of(const Sequence& sequence) const {
+  return problem_.group() * sequence.queries;
+}
+
+Plan::Place Plan::place_of(std::int64_t tile) const {
+  const auto after = std::upper_bound(tiles_before_.begin(), tiles_before_.end(), tile);
+  const std::int64_t b = after - tiles_before_.begin() - 1;
+  const std::int64_t per_head = divide_up(rows_of(problem_.sequence(b)), kernel_.tile_rows);
+  const std::int64_t within = tile - tiles_before_[b];
+  return {b, within / per_head, within % per_head * kernel_.tile_rows};
+}
+
+void Plan::fill_tile(std::int64_t tile, RowTile& rows) const {
+  const Place place = place_of(tile);
+  rows.sequence = problem_.sequence(place.sequence);
+  rows.key_head = place.key_head;
+  const std::int64_t end = std::min(place.first_row + kernel_.tile_rows, rows_of(rows.sequence));
+  for (std::int64_t row = place.first_row; row < end; ++row) {
+    rows.add(place.key_head * problem_.group() + row / rows.sequence.queries,
+             row % rows.sequence.queries);
+  }
+}
+
+KeyRange Plan::keys_of_chunk(std::int64_t chunk) const {
+  const std::int64_t keys = chunk_spans_ * kSpan;
+  return {chunk * keys, (chunk + 1) * keys};
+}
+
+float* Plan::chunk_states(std::int64_t tile, std::int64_t chunk) {
+  std::byte* first = slot_memory(executor_.slots());
+  return reinterpret_cast<float*>(first +
+                                  static_cast<std::size_t>(tile * chunks_ + chunk) * states_bytes_);
+}
+
+void Plan::run_float32() {
+  // The last tiles first: with a causal mask they have the most keys, and big tasks last would
+  // leave threads idle at the end.
+  if (chunk_spans_ == 0) {
+    const auto task = [&](std::int64_t index, int slot) { run_tile(tiles_ - 1 - index, slot); };
+    executor_.run(tiles_, task);
+  } else {
+    const auto task = [&](std::int64_t index, int slot) { run_chunk(index, slot); };
+    executor_.run(tiles_ * chunks_, task);
+    const auto finish = [&](std::int64_t tile, int) { finish_tile(tile); };
+    executor_.run(tiles_, finish);
+  }
+  const auto weights = [&](std::int64_t index, int slot) { run_weights(index, slot); };
+  executor_.run(weight_tasks_, weights);
+}
+
+void Plan::run_tile(std::int64_t tile, int slot) {
+  if (control_.cancelled()) return;
+  const FloatEnvironment environment;
+  const Problem& p = problem_;
+  RowTile rows;
+  fill_tile(tile, rows);
+  float* states = slot_states(slot);
+  kernel_.states(p, rows, {0, std::numeric_limits<std::int64_t>::max()}, states, slot_scratch(slot),
+                 control_);
+  kernel_.add_sinks(rows, p.options.sinks, states, p.d_v());
+  kernel_.finish(p.out, p.lse, rows, states, p.d_v());
+  task_done();
+}
+
+void Plan::run_chunk(std::int64_t task, int slot) {
+  if (control_.cancelled()) return;
+  const FloatEnvironment environment;
+  const std::int64_t tile = task / chunks_, chunk = task % chunks_;
+  RowTile rows;
+  fill_tile(tile, rows);
+  kernel_.states(problem_, rows, keys_of_chunk(chunk), chunk_states(tile, chunk),
+                 slot_scratch(slot), control_);
+  task_done();
+}
+
+void Plan::finish_tile(std::int64_t tile) {
+  if (control_.cancelled()) return;
+  const FloatEnvironment environment;
+  const Problem& p = problem_;
+  RowTile rows;
+  fill_tile(tile, rows);
+  TreeFold fold;
+  float* stack[TreeFold::kMaxDepth];
+  for (std::int64_t chunk = 0; chunk < chunks_; ++chunk) {
+    const std::int64_t first_span = chunk * chunk_spans_;
+    const int merges = fold.merges_before(first_span);
+    for (int n = 0; n < merges; ++n) {
+      const int top = fold.depth() - 1 - n;
+      kernel_.merge(stack[top - 1], stack[top], rows.rows, p.d_v());
+    }
+    fold.push(first_span, first_span + chunk_spans_ - 1);
+    stack[fold.depth() - 1] = chunk_states(tile, chunk);
+  }
+  for (int top = fold.depth() - 1; top > 0; --top) {
+    kernel_.merge(stack[top - 1], stack[top], rows.rows, p.d_v());
+  }
+  kernel_.add_sinks(rows, p.options.sinks, stack[0], p.d_v());
+  kernel_.finish(p.out, p.lse, rows, stack[0], p.d_v());
+}
+
+// Rows that no live query has: output 0, LSE -inf.
+void Plan::write_dead_rows() {
+  const Problem& p = problem_;
+  for (std::int64_t b = 0; b < p.sequences && !p.options.query_lengths.empty(); ++b) {
+    const Sequence sequence = p.sequence(b);
+    for (std::int64_t head = 0; head < p.query_heads(); ++head) {
+      for (std::int64_t i = sequence.queries; i < sequence.query_rows; ++i) {
+        for (std::int64_t c = 0; p.out.defined() && c < p.d_v(); ++c) {
+          store_result(p.out, offset_of(p.out, b, head, i, c), 0.0f);
+        }
+        if (p.lse.defined()) {
+          store_result(p.lse, offset_of(p.lse, b, head, i, 0),
+                       -std::numeric_limits<float>::infinity());
+        }
+      }
+    }
+  }
+}
+
+// ---- Weights ------------------------------------------------------------------------------------
+
+void Plan::run_weights(std::int64_t task, int slot) {
+  if (control_.cancelled()) return;
+  const FloatEnvironment environment;
+  const Problem& p = problem_;
+  const WeightsSelection& chosen = p.outputs.selection;
+  const std::int64_t heads = p.weights.extents[1], all_rows = p.weights.extents[2];
+  const std::int64_t blocks = divide_up(all_rows, kernel_.tile_rows);
+  const std::int64_t batch = task / blocks / heads, h = task / blocks % heads;
+  const std::int64_t head = chosen.heads.empty() ? h : chosen.heads[h];
+  std::int64_t r = task % blocks * kernel_.tile_rows;
+  const std::int64_t end = std::min(r + kernel_.tile_rows, all_rows);
+  float* states = slot_states(slot);
+  while (r < end) {
+    // The next rows of one sequence.
+    RowTile tile;
+    std::int64_t offsets[kMaxTileRows];
+    for (; r < end; ++r) {
+      const std::int64_t row = chosen.rows.empty() ? r : chosen.rows[r];
+      const Sequence sequence = p.sequence_of_row(batch, row);
+      if (tile.rows > 0 && sequence.index != tile.sequence.index) break;
+      const std::int64_t i = row - sequence.query_begin;
+      const std::int64_t offset = offset_of(p.weights, batch, h, r, 0);
+      if (i >= sequence.queries) {
+        for (std::int64_t j = 0; j < p.keys(); ++j) {
+          store_result(p.weights, offset + j * p.weights.strides[3], 0.0f);
+        }
+        continue;
+      }
+      tile.sequence = sequence;
+      tile.key_head = p.key_head(head);
+      offsets[tile.rows] = offset;
+      tile.add(head, i);
+    }
+    if (tile.rows == 0) continue;
+    kernel_.states(p, tile, {0, std::numeric_limits<std::int64_t>::max()}, states,
+                   slot_scratch(slot), control_);
+    kernel_.add_sinks(tile, p.options.sinks, states, p.d_v());
+    kernel_.weights(p, tile, states, offsets, slot_scratch(slot), control_);
+  }
+  task_done();
+}
+
+// ---- float64 ------------------------------------------------------------------------------------
+
+void Plan::run_float64() {
+  const Problem& p = problem_;
+  const auto scores = [&](int slot) {
+    return std::span(reinterpret_cast<double*>(slot_memory(slot)),
+                     static_cast<std::size_t>(p.keys()));
+  };
+  const std::int64_t blocks = divide_up(p.queries(), kFloat64Rows);
+  const auto rows = [&](std::int64_t task, int slot) {
+    if (control_.cancelled()) return;
+    const FloatEnvironment environment;
+    const Sequence sequence = p.sequence(task / blocks / p.query_heads());
+    const std::int64_t head = task / blocks % p.query_heads();
+    const std::int64_t begin = task % blocks * kFloat64Rows;
+    const std::int64_t end = std::min(begin + kFloat64Rows, sequence.query_rows);
+    for (std::int64_t i = begin; i < end && !control_.cancelled(); ++i) {
+      reference::attention_rows(p, sequence, head, i, i + 1, scores(slot));
+    }
+    task_done();
+  };
+  executor_.run(tiles_, rows);
+  const auto weights = [&](std::int64_t task, int slot) {
+    if (control_.cancelled()) return;
+    const FloatEnvironment environment;
+    const std::int64_t all_heads = p.weights.extents[1], all_rows = p.weights.extents[2];
+    reference::weights_row(p, task / all_rows / all_heads, task / all_rows % all_heads,
+                           task % all_rows, scores(slot));
+    task_done();
+  };
+  executor_.run(weight_tasks_, weights);
+}
+
+}  // namespace qkv

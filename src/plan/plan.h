@@ -1,0 +1,85 @@
+// How a problem is done: kernel, tiles, tasks, workspace. The cut into tasks depends on the problem
+// and the kernel alone, never on threads; the order of every sum is the contract's in any case.
+#ifndef QKV_PLAN_PLAN_H_
+#define QKV_PLAN_PLAN_H_
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "kernels/registry.h"
+#include "parallel/parallel.h"
+#include "problem/problem.h"
+
+namespace qkv {
+
+class Plan {
+ public:
+  // `problem` is validated.
+  static Status make(Problem problem, const ExecutionOptions& execution,
+                     std::unique_ptr<Plan>& plan);
+
+  const PlanDescription& description() const { return description_; }
+  Problem& problem() { return problem_; }
+
+  // Fills the outputs. `workspace` is empty (then the plan has its own, from the first run on) or
+  // has description().workspace_bytes. `stop`, if not null, ends the run like a cancelled one.
+  Status run(std::span<std::byte> workspace, const std::atomic<bool>* stop = nullptr);
+
+ private:
+  // Query rows of one sequence and key head that share tiles.
+  struct Place {
+    std::int64_t sequence, key_head, first_row;
+  };
+
+  Plan(Problem problem, const ExecutionOptions& execution, const KernelSet& kernels);
+
+  void plan_float32();
+  void plan_float64();
+  Status prepare_workspace(std::span<std::byte> workspace);
+
+  std::int64_t rows_of(const Sequence& sequence) const;
+  Place place_of(std::int64_t tile) const;
+  void fill_tile(std::int64_t tile, RowTile& rows) const;
+  KeyRange keys_of_chunk(std::int64_t chunk) const;
+
+  void run_float32();
+  void run_tile(std::int64_t tile, int slot);
+  void run_chunk(std::int64_t task, int slot);
+  void finish_tile(std::int64_t tile);
+  void run_weights(std::int64_t task, int slot);
+  void run_float64();
+  void write_dead_rows();
+  void task_done();
+
+  float* slot_states(int slot) { return reinterpret_cast<float*>(slot_memory(slot)); }
+  std::byte* slot_memory(int slot) { return memory_ + slot * slot_bytes_; }
+  std::byte* slot_scratch(int slot) { return slot_memory(slot) + states_bytes_; }
+  float* chunk_states(std::int64_t tile, std::int64_t chunk);
+
+  Problem problem_;
+  ExecutionOptions execution_;
+  const AttentionKernel& kernel_;
+  parallel::Executor executor_;
+  PlanDescription description_;
+
+  std::vector<std::int64_t> tiles_before_;  // [sequences + 1] tiles of earlier sequences
+  std::int64_t tiles_ = 0;
+  std::int64_t chunk_spans_ = 0;  // spans of a chunk, a power of two; 0: keys are not cut
+  std::int64_t chunks_ = 1;
+  std::int64_t weight_tasks_ = 0;
+  std::size_t states_bytes_ = 0, slot_bytes_ = 0;
+
+  std::unique_ptr<std::byte[]> owned_memory_;
+  std::byte* memory_ = nullptr;
+  Control control_;
+  std::atomic<bool> predicate_failed_{false};
+  std::atomic<std::int64_t> tasks_done_{0};
+  std::atomic_flag reporting_ = ATOMIC_FLAG_INIT;
+};
+
+}  // namespace qkv
+
+#endif  // QKV_PLAN_PLAN_H_

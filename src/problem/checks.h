@@ -1,0 +1,34 @@
+// Checks that inputs and outputs share.
+#ifndef QKV_PROBLEM_CHECKS_H_
+#define QKV_PROBLEM_CHECKS_H_
+
+#include <string>
+
+#include "problem/problem.h"
+
+namespace qkv {
+
+// Rank, extents and reach of one tensor by itself; `name` is the argument's.
+Status check_view(const char* name, const TensorView& view);
+
+// The outputs of a problem whose inputs are already in normal form.
+Status check_outputs(Problem& p);
+
+// Leading dimensions of 1 up to rank 4.
+template <class View>
+View to_rank4(View view) {
+  while (view.rank < kMaxRank) {
+    for (int axis = kMaxRank - 1; axis > 0; --axis) {
+      view.extents[axis] = view.extents[axis - 1];
+      view.strides[axis] = view.strides[axis - 1];
+    }
+    view.extents[0] = 1;
+    view.strides[0] = 0;
+    ++view.rank;
+  }
+  return view;
+}
+
+}  // namespace qkv
+
+#endif  // QKV_PROBLEM_CHECKS_H_

@@ -1,0 +1,177 @@
+#include <string>
+#include <tuple>
+
+#include "problem/checks.h"
+#include "problem/overlap.h"
+#include "problem/problem.h"
+
+namespace qkv {
+namespace {
+
+using std::to_string;
+
+Status check_output(const char* name, const MutableTensorView& view,
+                    std::span<const std::int64_t> shape, const Problem& p) {
+  if (Status s = check_view(name, view); !s.ok()) return s;
+  const TensorView wanted(nullptr, DType::kFloat32, shape);
+  bool same = view.rank == wanted.rank;
+  for (int axis = 0; same && axis < view.rank; ++axis) {
+    same = view.extents[axis] == wanted.extents[axis];
+  }
+  if (!same) {
+    return invalid_argument(std::string(name) + ": shape " + shape_string(view) +
+                            " does not fit query " + shape_string(p.inputs.query) + " and value " +
+                            shape_string(p.inputs.value) + "; it must be " + shape_string(wanted));
+  }
+  return {};
+}
+
+Status check_output_types(const Problem& p) {
+  const AttentionInputs& in = p.inputs;
+  const AttentionOutputs& o = p.outputs;
+  for (const auto& [name, view] : {std::pair("out", &o.out), std::pair("weights", &o.weights)}) {
+    const bool fits = view->dtype == in.query.dtype || view->dtype == in.key.dtype ||
+                      view->dtype == in.value.dtype || view->dtype == DType::kFloat32;
+    if (view->defined() && !fits) {
+      return invalid_argument(std::string(name) + ": type " + std::string(name_of(view->dtype)) +
+                              " does not fit " + std::string(name_of(in.query.dtype)) +
+                              " inputs; pass float32 or a type of the inputs");
+    }
+  }
+  const bool lse_fits =
+      o.lse.dtype == DType::kFloat32 || (o.lse.dtype == DType::kFloat64 && p.is_float64());
+  if (o.lse.defined() && !lse_fits) {
+    return invalid_argument("lse: type " + std::string(name_of(o.lse.dtype)) +
+                            " can't hold it; pass float32" + (p.is_float64() ? " or float64" : ""));
+  }
+  return {};
+}
+
+Status check_selection(const Problem& p) {
+  const auto check = [](const char* name, const std::vector<std::int64_t>& chosen,
+                        std::int64_t count) -> Status {
+    for (std::int64_t index : chosen) {
+      if (index < 0 || index >= count) {
+        return invalid_argument(std::string(name) + ": " + to_string(index) + " is not among the " +
+                                to_string(count) + " there are; count from 0");
+      }
+    }
+    return {};
+  };
+  const WeightsSelection& chosen = p.outputs.selection;
+  if (Status s = check("selection.heads", chosen.heads, p.query_heads()); !s.ok()) return s;
+  return check("selection.rows", chosen.rows, p.queries());
+}
+
+bool same_layout(const TensorView& a, const TensorView& b) {
+  if (a.rank != b.rank) return false;
+  if (!a.defined()) return true;
+  if (a.dtype != b.dtype) return false;
+  for (int axis = 0; axis < a.rank; ++axis) {
+    if (a.extents[axis] != b.extents[axis] || a.strides[axis] != b.strides[axis]) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Status check_outputs(Problem& p) {
+  const AttentionOutputs& o = p.outputs;
+  const TensorView& query = p.inputs.query;
+  const bool packed = p.packed();
+  if (Status s = check_output_types(p); !s.ok()) return s;
+  p.out = MutableTensorView();
+  p.lse = MutableTensorView();
+  p.weights = MutableTensorView();
+  if (o.out.defined()) {
+    std::vector<std::int64_t> shape(query.extents.begin(), query.extents.begin() + query.rank);
+    shape.back() = p.d_v();
+    if (Status s = check_output("out", o.out, shape, p); !s.ok()) return s;
+    p.out = to_rank4(packed ? o.out.transposed(0, 1) : o.out);
+  }
+  const std::int64_t all[] = {p.query.extents[0], p.query_heads(), p.queries()};
+  if (o.lse.defined()) {
+    const std::span<const std::int64_t> shape =
+        std::span(all).last(static_cast<std::size_t>(packed ? 2 : query.rank - 1));
+    if (Status s = check_output("lse", o.lse, shape, p); !s.ok()) return s;
+    MutableTensorView lse = o.lse;  // [..., L] read as [..., L, 1]
+    lse.extents[lse.rank] = 1;
+    lse.strides[lse.rank] = 0;
+    ++lse.rank;
+    p.lse = to_rank4(lse);
+  }
+  if (o.weights.defined()) {
+    if (Status s = check_selection(p); !s.ok()) return s;
+    const WeightsSelection& chosen = o.selection;
+    const std::int64_t sizes[] = {
+        all[0], chosen.heads.empty() ? all[1] : static_cast<std::int64_t>(chosen.heads.size()),
+        chosen.rows.empty() ? all[2] : static_cast<std::int64_t>(chosen.rows.size()), p.keys()};
+    const std::span<const std::int64_t> shape =
+        std::span(sizes).last(static_cast<std::size_t>(query.rank));
+    if (Status s = check_output("weights", o.weights, shape, p); !s.ok()) return s;
+    p.weights = to_rank4(o.weights);
+  }
+  return {};
+}
+
+Status validate_memory(const Problem& p) {
+  const std::pair<const char*, TensorView> inputs[] = {
+      {"query", p.query}, {"key", p.key}, {"value", p.value}, {"mask", p.mask}, {"bias", p.bias}};
+  const std::pair<const char*, TensorView> outputs[] = {
+      {"out", p.out}, {"lse", p.lse}, {"weights", p.weights}};
+  const auto null = [](const TensorView& view) {
+    return view.defined() && view.size() != 0 && view.data == nullptr;
+  };
+  for (const auto& [name, view] : inputs) {
+    if (null(view))
+      return invalid_argument(std::string(name) + ": null pointer for " + describe(view));
+  }
+  for (int i = 0; i < 3; ++i) {
+    const auto& [name, view] = outputs[i];
+    if (!view.defined()) continue;
+    if (null(view))
+      return invalid_argument(std::string(name) + ": null pointer for " + describe(view));
+    if (overlaps_itself(view)) {
+      return invalid_argument(std::string(name) + ": elements of shape " + shape_string(view) +
+                              " share memory by their strides; pass an output without overlap");
+    }
+    for (const auto& [input_name, input] : inputs) {
+      if (overlap(view, input)) {
+        return invalid_argument(std::string(name) + " " + shape_string(view) + " and " +
+                                input_name + " " + shape_string(input) +
+                                " share memory; pass an output of its own");
+      }
+    }
+    for (int k = 0; k < i; ++k) {
+      if (overlap(view, outputs[k].second)) {
+        return invalid_argument(std::string(outputs[k].first) + " and " + name +
+                                " share memory; pass outputs of their own");
+      }
+    }
+  }
+  return {};
+}
+
+Status rebind(Problem& p, const AttentionInputs& inputs, const AttentionOutputs& outputs) {
+  const std::tuple<const char*, TensorView, TensorView> all[] = {
+      {"query", p.inputs.query, inputs.query}, {"key", p.inputs.key, inputs.key},
+      {"value", p.inputs.value, inputs.value}, {"out", p.outputs.out, outputs.out},
+      {"lse", p.outputs.lse, outputs.lse},     {"weights", p.outputs.weights, outputs.weights}};
+  for (const auto& [name, planned, given] : all) {
+    if (!same_layout(planned, given)) {
+      return invalid_argument(std::string(name) + ": " + describe(given) +
+                              " differs in type, shape or strides from the planned " +
+                              describe(planned) + "; plan anew");
+    }
+  }
+  // The normal form has the first element where the caller's view has it.
+  p.inputs.query.data = p.query.data = inputs.query.data;
+  p.inputs.key.data = p.key.data = inputs.key.data;
+  p.inputs.value.data = p.value.data = inputs.value.data;
+  p.outputs.out.data = p.out.data = outputs.out.data;
+  p.outputs.lse.data = p.lse.data = outputs.lse.data;
+  p.outputs.weights.data = p.weights.data = outputs.weights.data;
+  return validate_memory(p);
+}
+
+}  // namespace qkv

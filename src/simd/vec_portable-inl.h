@@ -1,0 +1,90 @@
+// The vector of vec-inl.h in the compiler's own vector types, for CPUs without a fused
+// multiply-add: x86-64 before AVX2, WebAssembly. Included by vec-inl.h only.
+#ifndef QKV_SIMD_VEC_PORTABLE_INL_H_
+#define QKV_SIMD_VEC_PORTABLE_INL_H_
+
+#include <cstdint>
+#include <cstring>
+
+#include "simd/isa.h"
+#include "tensor/float16.h"
+
+namespace qkv::QKV_ISA {
+
+inline constexpr int kLanes = 4;
+typedef float V __attribute__((vector_size(16)));
+typedef std::int32_t M __attribute__((vector_size(16)));  // -1 where true
+typedef double V64 __attribute__((vector_size(32)));
+typedef std::int64_t M64 __attribute__((vector_size(32)));
+
+QKV_INLINE V load(const float* p) {
+  V v;
+  std::memcpy(&v, p, sizeof(v));
+  return v;
+}
+QKV_INLINE void store(V v, float* p) { std::memcpy(p, &v, sizeof(v)); }
+QKV_INLINE V set(float x) { return V{x, x, x, x}; }
+QKV_INLINE V zero() { return V{}; }
+
+QKV_INLINE M less(V a, V b) { return a < b; }
+QKV_INLINE M equal(V a, V b) { return a == b; }
+QKV_INLINE M either(M a, M b) { return a | b; }
+QKV_INLINE M but_not(M a, M b) { return a & ~b; }
+QKV_INLINE V select(M m, V yes, V no) {
+  return reinterpret_cast<V>((reinterpret_cast<M>(yes) & m) | (reinterpret_cast<M>(no) & ~m));
+}
+QKV_INLINE bool all(M m) { return (m[0] & m[1] & m[2] & m[3]) != 0; }
+
+// a * b + c rounded once. The product is exact in double; the sum is rounded to odd there, after
+// which rounding to float is right also for subnormal results.
+QKV_INLINE V fma(V a, V b, V c) {
+  const V64 product = __builtin_convertvector(a, V64) * __builtin_convertvector(b, V64);
+  const V64 addend = __builtin_convertvector(c, V64);
+  const V64 sum = product + addend;
+  const V64 back = sum - product;
+  const V64 error = (product - (sum - back)) + (addend - back);  // TwoSum
+  // Inexact, even and finite sums move one bit towards the exact value. For an infinite or NaN sum
+  // the error is NaN, which compares neither below nor above 0.
+  const M64 even = (reinterpret_cast<M64>(sum) & 1) - 1;
+  const M64 inexact = (error < 0.0) | (error > 0.0);
+  const M64 opposite = (reinterpret_cast<M64>(error) ^ reinterpret_cast<M64>(sum)) >> 63;
+  const M64 step = (opposite | 1) & even & inexact;
+  return __builtin_convertvector(reinterpret_cast<V64>(reinterpret_cast<M64>(sum) + step), V);
+}
+
+QKV_INLINE V max_number(V x, V bound) { return select(less(bound, x), x, bound); }
+QKV_INLINE V min_number(V x, V bound) { return select(less(x, bound), x, bound); }
+QKV_INLINE V abs(V x) { return reinterpret_cast<V>(reinterpret_cast<M>(x) & 0x7fffffff); }
+QKV_INLINE V copy_sign(V magnitude, V sign) { return select(M{} + 0x7fffffff, magnitude, sign); }
+QKV_INLINE V bits_to_exponent(V t) {
+  typedef std::uint32_t U __attribute__((vector_size(16)));
+  return reinterpret_cast<V>(reinterpret_cast<U>(t) << 23);
+}
+QKV_INLINE M bit_set(const std::uint32_t* words, std::uint32_t bit) {
+  M word;
+  std::memcpy(&word, words, sizeof(word));
+  return (word & static_cast<std::int32_t>(bit)) != 0;
+}
+QKV_INLINE V distance(const std::int32_t* offsets, std::int32_t x) {
+  M d;
+  std::memcpy(&d, offsets, sizeof(d));
+  d = d - x;
+  return __builtin_convertvector((d < 0) ? -d : d, V);
+}
+QKV_INLINE V load_bfloat16(const std::uint16_t* p) {
+  M bits{};
+  for (int i = 0; i < kLanes; ++i) bits[i] = static_cast<std::int32_t>(std::uint32_t{p[i]} << 16);
+  return reinterpret_cast<V>(bits);
+}
+QKV_INLINE V load_float16(const std::uint16_t* p) {
+  return V{float16_to_float(p[0]), float16_to_float(p[1]), float16_to_float(p[2]),
+           float16_to_float(p[3])};
+}
+template <class Row>
+QKV_INLINE void load_transposed4(Row row, V out[4]) {
+  for (int c = 0; c < 4; ++c) out[c] = V{row(0)[c], row(1)[c], row(2)[c], row(3)[c]};
+}
+
+}  // namespace qkv::QKV_ISA
+
+#endif  // QKV_SIMD_VEC_PORTABLE_INL_H_
