@@ -1,7 +1,8 @@
 // Files of tensors: .npy, .npz and .safetensors, read and written.
 //
-// Reading maps the file, so a 20 GB input needs no 20 GB of memory; only arrays that are compressed,
-// byte-swapped or misaligned in the file (as many members of numpy.savez archives are) are copied.
+// Reading maps the file, so a 20 GB input needs no 20 GB of memory; only arrays that are
+// compressed, byte-swapped or misaligned in the file (as many members of numpy.savez archives are)
+// are copied.
 // Writing goes to a temporary file beside the target and renames it, so a failed or killed run
 // leaves no half file and an old file untouched.
 //

@@ -1,16 +1,26 @@
 #include <oneapi/tbb/blocked_range.h>
+#include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/task_arena.h>
 
 #include <algorithm>
 #include <atomic>
+#include <optional>
 
 #include "parallel/parallel.h"
 
 namespace qkv::parallel {
 
 struct Executor::Arena {
-  explicit Arena(int threads) : arena(threads) {}
+  explicit Arena(int threads) : arena(threads) {
+    // oneTBB gives no more threads than there are cores, and prints a warning, unless told so.
+    using Control = tbb::global_control;
+    const auto wanted = static_cast<std::size_t>(threads);
+    if (wanted > Control::active_value(Control::max_allowed_parallelism)) {
+      more_threads.emplace(Control::max_allowed_parallelism, wanted);
+    }
+  }
+  std::optional<tbb::global_control> more_threads;
   tbb::task_arena arena;
 };
 

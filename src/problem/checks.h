@@ -2,7 +2,7 @@
 #ifndef QKV_PROBLEM_CHECKS_H_
 #define QKV_PROBLEM_CHECKS_H_
 
-#include <string>
+#include <span>
 
 #include "problem/problem.h"
 
@@ -13,6 +13,17 @@ Status check_view(const char* name, const TensorView& view);
 
 // The outputs of a problem whose inputs are already in normal form.
 Status check_outputs(Problem& p);
+
+// Sinks for `heads` query heads; none at all is fine.
+Status check_sinks(std::span<const float> sinks, std::int64_t heads);
+
+// [..., L] read as [..., L, 1].
+inline MutableTensorView with_unit_axis(MutableTensorView view) {
+  view.extents[view.rank] = 1;
+  view.strides[view.rank] = 0;
+  ++view.rank;
+  return view;
+}
 
 // Leading dimensions of 1 up to rank 4.
 template <class View>

@@ -94,11 +94,7 @@ Status check_outputs(Problem& p) {
     const std::span<const std::int64_t> shape =
         std::span(all).last(static_cast<std::size_t>(packed ? 2 : query.rank - 1));
     if (Status s = check_output("lse", o.lse, shape, p); !s.ok()) return s;
-    MutableTensorView lse = o.lse;  // [..., L] read as [..., L, 1]
-    lse.extents[lse.rank] = 1;
-    lse.strides[lse.rank] = 0;
-    ++lse.rank;
-    p.lse = to_rank4(lse);
+    p.lse = to_rank4(with_unit_axis(o.lse));
   }
   if (o.weights.defined()) {
     if (Status s = check_selection(p); !s.ok()) return s;

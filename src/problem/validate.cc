@@ -113,16 +113,7 @@ Status check_scores(Problem& p) {
                             " must be finite and above 0; leave it out for none");
   }
   const std::int64_t heads = p.query_heads();
-  if (!o.sinks.empty() && static_cast<std::int64_t>(o.sinks.size()) != heads) {
-    return invalid_argument("sinks: " + to_string(o.sinks.size()) + " logits for " +
-                            to_string(heads) + " query heads; pass one a head");
-  }
-  for (float sink : o.sinks) {
-    if (!(sink < std::numeric_limits<float>::infinity())) {
-      return invalid_argument("sinks: " + to_string(sink) +
-                              " is not allowed; pass finite logits, or -inf for none");
-    }
-  }
+  if (Status s = check_sinks(o.sinks, heads); !s.ok()) return s;
   if (!o.alibi_slopes.empty() && static_cast<std::int64_t>(o.alibi_slopes.size()) != heads) {
     return invalid_argument("alibi_slopes: " + to_string(o.alibi_slopes.size()) + " slopes for " +
                             to_string(heads) + " query heads; pass one a head");
@@ -306,6 +297,20 @@ Status check_masks(Problem& p) {
 }
 
 }  // namespace
+
+Status check_sinks(std::span<const float> sinks, std::int64_t heads) {
+  if (!sinks.empty() && static_cast<std::int64_t>(sinks.size()) != heads) {
+    return invalid_argument("sinks: " + to_string(sinks.size()) + " logits for " +
+                            to_string(heads) + " query heads; pass one a head");
+  }
+  for (float sink : sinks) {
+    if (!(sink < std::numeric_limits<float>::infinity())) {
+      return invalid_argument("sinks: " + to_string(sink) +
+                              " is not allowed; pass finite logits, or -inf for none");
+    }
+  }
+  return {};
+}
 
 Status check_view(const char* name, const TensorView& view) {
   if (view.rank > kMaxRank) {

@@ -1,0 +1,22 @@
+// How a matrix product is done.
+#ifndef QKV_PLAN_PRODUCT_H_
+#define QKV_PLAN_PRODUCT_H_
+
+#include <vector>
+
+#include "qkv/options.h"
+#include "qkv/status.h"
+#include "qkv/tensor.h"
+
+namespace qkv {
+
+// The shape of a times b; kInvalidArgument if they don't fit.
+Status infer_product_shape(const TensorView& a, const TensorView& b,
+                           std::vector<std::int64_t>& shape);
+
+Status run_product(const TensorView& a, const TensorView& b, const MutableTensorView& out,
+                   const ExecutionOptions& execution);
+
+}  // namespace qkv
+
+#endif  // QKV_PLAN_PRODUCT_H_

@@ -1,0 +1,224 @@
+#include "plan/states.h"
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <new>
+#include <string>
+
+#include "kernels/attention/tree_fold.h"
+#include "kernels/registry.h"
+#include "parallel/parallel.h"
+#include "plan/isa.h"
+#include "problem/checks.h"
+#include "problem/overlap.h"
+#include "simd/float_environment.h"
+
+namespace qkv {
+namespace {
+
+// The largest nodes of the tree that tile the spans [first, end).
+std::vector<StateNode> nodes_of(std::int64_t first, std::int64_t end) {
+  std::vector<StateNode> nodes;
+  while (first < end) {
+    std::int64_t spans = 1;
+    while (first % (2 * spans) == 0 && first + 2 * spans <= end) spans *= 2;
+    nodes.push_back({first, first + spans, {}});
+    first += spans;
+  }
+  return nodes;
+}
+
+// Two nodes that are the halves of one.
+bool siblings(const StateNode& x, const StateNode& y) {
+  const std::int64_t spans = x.end_span - x.first_span;
+  return x.end_span == y.first_span && y.end_span - y.first_span == spans &&
+         x.first_span % (2 * spans) == 0;
+}
+
+// A tile of rows of the flattened [B, Hq, Lq], for finishing: heads of any key head mix.
+RowTile flat_tile(const States& s, std::int64_t first_row, std::int64_t rows) {
+  RowTile tile;
+  tile.sequence = {};
+  tile.sequence.buffer = first_row / (s.heads * s.queries);
+  tile.key_head = 0;
+  for (std::int64_t row = first_row; row < first_row + rows; ++row) {
+    tile.add(row / s.queries % s.heads, row % s.queries);
+  }
+  return tile;
+}
+
+}  // namespace
+
+Status compute_states(const Problem& p, const ExecutionOptions& execution,
+                      const std::atomic<bool>* stop, States& states) {
+  const KernelSet* kernels;
+  if (Status s = select_kernels(execution.isa, &kernels); !s.ok()) return s;
+  const AttentionKernel& kernel = kernels->attention;
+  states = {};
+  states.rank = p.inputs.query.rank;
+  states.batch = p.query.extents[0];
+  states.heads = p.query_heads();
+  states.queries = p.queries();
+  states.d_v = p.d_v();
+  states.first_key = p.first_key;
+  states.end_key = p.first_key + p.keys();
+  states.nodes = nodes_of(states.first_key / kSpan, (states.end_key + kSpan - 1) / kSpan);
+  const std::int64_t stride = state_stride(states.d_v);
+  for (StateNode& node : states.nodes) {
+    node.states.resize(static_cast<std::size_t>(states.rows() * stride));
+  }
+
+  const std::int64_t rows_of_head = p.group() * p.queries();
+  const std::int64_t tiles_of_head = (rows_of_head + kernel.tile_rows - 1) / kernel.tile_rows;
+  const std::int64_t tiles = states.batch * p.key_heads() * tiles_of_head;
+  parallel::Executor executor(execution.threads);
+  const std::size_t slot_bytes = kernel.scratch_bytes(p) + 64;
+  const auto memory = std::unique_ptr<std::byte[]>(
+      new (std::nothrow) std::byte[slot_bytes * static_cast<std::size_t>(executor.slots())]);
+  if (!memory) return {StatusCode::kOutOfMemory, "no memory for a workspace of the state"};
+  std::atomic<bool> predicate_failed{false};
+  const Control control{execution.cancel, stop, execution.check_block_predicate, &predicate_failed};
+  const auto task = [&](std::int64_t index, int slot) {
+    if (control.cancelled()) return;
+    const FloatEnvironment environment;
+    StateNode& node = states.nodes[index / tiles];
+    const std::int64_t tile = index % tiles, head = tile / tiles_of_head;
+    const std::int64_t first = tile % tiles_of_head * kernel.tile_rows;
+    RowTile rows;
+    rows.sequence = p.sequence(head / p.key_heads());
+    rows.key_head = head % p.key_heads();
+    for (std::int64_t r = first; r < std::min(first + kernel.tile_rows, rows_of_head); ++r) {
+      rows.add(rows.key_head * p.group() + r / p.queries(), r % p.queries());
+    }
+    // Rows of a group follow each other in [B, Hq, Lq].
+    kernel.states(p, rows, {node.first_span * kSpan, node.end_span * kSpan},
+                  node.states.data() + (head * rows_of_head + first) * stride,
+                  memory.get() + static_cast<std::size_t>(slot) * slot_bytes, control);
+  };
+  executor.run(static_cast<std::int64_t>(states.nodes.size()) * tiles, task);
+  if (control.cancelled()) return {StatusCode::kCancelled, "the call was cancelled"};
+  if (predicate_failed) {
+    return invalid_argument("block_predicate: it contradicts mask_mod; make them agree");
+  }
+  return {};
+}
+
+Status merge_states(States& left, const States& right) {
+  const KernelSet* kernels;
+  if (Status s = select_kernels(Isa::kBest, &kernels); !s.ok()) return s;
+  const FloatEnvironment environment;
+  for (const StateNode& node : right.nodes) {
+    left.nodes.push_back(node);
+    while (left.nodes.size() >= 2) {
+      StateNode& x = left.nodes[left.nodes.size() - 2];
+      const StateNode& y = left.nodes.back();
+      if (!siblings(x, y)) break;
+      kernels->attention.merge(x.states.data(), y.states.data(), left.rows(), left.d_v);
+      x.end_span = y.end_span;
+      left.nodes.pop_back();
+    }
+  }
+  left.end_key = right.end_key;
+  return {};
+}
+
+namespace {
+
+Status check_finish(const States& s, const AttentionOutputs& outputs,
+                    std::span<const float> sinks) {
+  const std::int64_t all[] = {s.batch, s.heads, s.queries, s.d_v};
+  const auto check = [&](const char* name, const MutableTensorView& view,
+                         std::span<const std::int64_t> shape) -> Status {
+    if (!view.defined()) return {};
+    if (Status status = check_view(name, view); !status.ok()) return status;
+    const TensorView wanted(nullptr, DType::kFloat32, shape);
+    if (shape_string(view) != shape_string(wanted)) {
+      return invalid_argument(std::string(name) + ": shape " + shape_string(view) +
+                              " does not fit the state's rows; it must be " + shape_string(wanted));
+    }
+    if (view.size() != 0 && view.data == nullptr) {
+      return invalid_argument(std::string(name) + ": null pointer for " + describe(view));
+    }
+    if (overlaps_itself(view)) {
+      return invalid_argument(std::string(name) +
+                              ": its elements share memory by their strides; "
+                              "pass an output without overlap");
+    }
+    return {};
+  };
+  const auto rank = static_cast<std::size_t>(s.rank);
+  if (Status status = check("out", outputs.out, std::span(all).last(rank)); !status.ok()) {
+    return status;
+  }
+  if (Status status = check("lse", outputs.lse, std::span(all).first(3).last(rank - 1));
+      !status.ok()) {
+    return status;
+  }
+  if (outputs.out.defined() &&
+      (!is_floating(outputs.out.dtype) || outputs.out.dtype == DType::kFloat64)) {
+    return invalid_argument("out: type " + std::string(name_of(outputs.out.dtype)) +
+                            " can't hold it; pass float32, float16 or bfloat16");
+  }
+  if (outputs.lse.defined() && outputs.lse.dtype != DType::kFloat32) {
+    return invalid_argument("lse: type " + std::string(name_of(outputs.lse.dtype)) +
+                            " can't hold it; pass float32");
+  }
+  if (outputs.weights.defined()) {
+    return unsupported("weights: a state keeps none; ask attention() for them");
+  }
+  if (overlap(outputs.out, outputs.lse)) {
+    return invalid_argument("out and lse share memory; pass outputs of their own");
+  }
+  return check_sinks(sinks, s.heads);
+}
+
+}  // namespace
+
+Status finish_states(const States& s, const AttentionOutputs& outputs,
+                     std::span<const float> sinks) {
+  if (Status status = check_finish(s, outputs, sinks); !status.ok()) return status;
+  const KernelSet* kernels;
+  if (Status status = select_kernels(Isa::kBest, &kernels); !status.ok()) return status;
+  const AttentionKernel& kernel = kernels->attention;
+  const FloatEnvironment environment;
+  MutableTensorView out = outputs.out, lse = outputs.lse;
+  if (out.defined()) out = to_rank4(out);
+  if (lse.defined()) lse = to_rank4(with_unit_axis(lse));
+
+  // A copy of the rows of each node, merged along the tree as if absent spans were empty.
+  const std::int64_t stride = state_stride(s.d_v);
+  const std::int64_t rows_of_batch = s.heads * s.queries;
+  for (std::int64_t first = 0; first < s.rows();) {
+    const std::int64_t rows =
+        std::min<std::int64_t>(kernel.tile_rows, rows_of_batch - first % rows_of_batch);
+    const auto floats = static_cast<std::size_t>(rows * stride);
+    std::vector<std::vector<float>> stack;
+    TreeFold fold;
+    for (const StateNode& node : s.nodes) {
+      for (int n = fold.merges_before(node.first_span); n > 0; --n) {
+        kernel.merge(stack[stack.size() - 2].data(), stack.back().data(), rows, s.d_v);
+        stack.pop_back();
+      }
+      fold.push(node.first_span, node.end_span - 1);
+      const float* from = node.states.data() + first * stride;
+      stack.emplace_back(from, from + floats);
+    }
+    for (; stack.size() > 1; stack.pop_back()) {
+      kernel.merge(stack[stack.size() - 2].data(), stack.back().data(), rows, s.d_v);
+    }
+    if (stack.empty()) {  // no keys at all
+      stack.emplace_back(floats, 0.0f);
+      for (std::int64_t r = 0; r < rows; ++r) {
+        stack[0][static_cast<std::size_t>(r * stride)] = -std::numeric_limits<float>::infinity();
+      }
+    }
+    const RowTile tile = flat_tile(s, first, rows);
+    kernel.add_sinks(tile, sinks, stack[0].data(), s.d_v);
+    kernel.finish(out, lse, tile, stack[0].data(), s.d_v);
+    first += rows;
+  }
+  return {};
+}
+
+}  // namespace qkv
