@@ -16,8 +16,9 @@ class FloatEnvironment {
   FloatEnvironment& operator=(const FloatEnvironment&) = delete;
 
  private:
-  std::uint64_t control_ = 0;
-  std::uint64_t status_ = 0;
+  // WebAssembly saves nothing, x86 all in one register.
+  [[maybe_unused]] std::uint64_t control_ = 0;
+  [[maybe_unused]] std::uint64_t status_ = 0;
 };
 
 }  // namespace qkv

@@ -31,7 +31,7 @@ QKV_INLINE V exp(V x) {
   if (faults::g_break_exp) y = fma(y, set(0x1p-23f), y);
 #endif
   // By multiplication, so that a NaN stays one whatever its bits are.
-  return select(less(x, set(-0x1.5d589ep+6f)), zero(), y * bits_to_exponent(t));
+  return zero_where(less(x, set(-0x1.5d589ep+6f)), y * bits_to_exponent(t));
 }
 
 QKV_INLINE V tanh(V x) {

@@ -36,6 +36,7 @@ QKV_INLINE M equal(V a, V b) { return hn::Eq(a, b); }
 QKV_INLINE M either(M a, M b) { return hn::Or(a, b); }
 QKV_INLINE M but_not(M a, M b) { return hn::AndNot(b, a); }  // a and not b
 QKV_INLINE V select(M m, V yes, V no) { return hn::IfThenElse(m, yes, no); }
+QKV_INLINE V zero_where(M m, V x) { return hn::IfThenZeroElse(m, x); }
 QKV_INLINE bool all(M m) { return hn::AllTrue(D(), m); }
 
 // The larger (smaller) of x and bound; bound if x is NaN. `bound` is not NaN.

@@ -33,6 +33,7 @@ QKV_INLINE M but_not(M a, M b) { return a & ~b; }
 QKV_INLINE V select(M m, V yes, V no) {
   return reinterpret_cast<V>((reinterpret_cast<M>(yes) & m) | (reinterpret_cast<M>(no) & ~m));
 }
+QKV_INLINE V zero_where(M m, V x) { return reinterpret_cast<V>(reinterpret_cast<M>(x) & ~m); }
 QKV_INLINE bool all(M m) { return (m[0] & m[1] & m[2] & m[3]) != 0; }
 
 // a * b + c rounded once. The product is exact in double; the sum is rounded to odd there, after

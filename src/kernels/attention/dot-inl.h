@@ -15,6 +15,8 @@ namespace qkv::QKV_ISA {
 // The largest and smallest scores of each lane so far; NaN is ignored.
 template <int QV>
 struct Bounds {
+  // Written out, because g++ compiles an implicit one without this region's target (fails on NEON).
+  QKV_INLINE Bounds() {}
   V high[QV], low[QV];
 };
 
@@ -47,18 +49,34 @@ __attribute__((noinline)) void dot_keys(const float* queries, std::int64_t lane_
         QKV_UNROLL for (int v = 0; v < QV; ++v) u[r][v] = fma(key, q[v], u[r][v]);
       }
     }
-    const bool last = end == d;
-    QKV_UNROLL for (int r = 0; r < KB; ++r) {
-      QKV_UNROLL for (int v = 0; v < QV; ++v) {
-        float* place = s + r * lane_stride + v * kLanes;
-        V t = (group == 0 ? zero() : load(place)) + u[r][v];
-        if (last) {
-          t = t * set(scale);
-          bounds.high[v] = max_number(t, bounds.high[v]);
-          bounds.low[v] = min_number(t, bounds.low[v]);
-        }
-        store(t, place);
+    // t = 0 + u for the first group, so that a sum of -0 becomes +0.
+    if (group == 0) {
+      QKV_UNROLL for (int r = 0; r < KB; ++r) {
+        QKV_UNROLL for (int v = 0; v < QV; ++v) u[r][v] = zero() + u[r][v];
       }
+    } else {
+      QKV_UNROLL for (int r = 0; r < KB; ++r) {
+        QKV_UNROLL for (int v = 0; v < QV; ++v) {
+          u[r][v] = load(s + r * lane_stride + v * kLanes) + u[r][v];
+        }
+      }
+    }
+    const bool last = end == d;
+    if (last) {
+      const V factor = set(scale);
+      QKV_UNROLL for (int v = 0; v < QV; ++v) {
+        V high = bounds.high[v], low = bounds.low[v];
+        QKV_UNROLL for (int r = 0; r < KB; ++r) {
+          u[r][v] = u[r][v] * factor;
+          high = max_number(u[r][v], high);
+          low = min_number(u[r][v], low);
+        }
+        bounds.high[v] = high;
+        bounds.low[v] = low;
+      }
+    }
+    QKV_UNROLL for (int r = 0; r < KB; ++r) {
+      QKV_UNROLL for (int v = 0; v < QV; ++v) store(u[r][v], s + r * lane_stride + v * kLanes);
     }
     if (last) return;
   }

@@ -26,7 +26,7 @@ inline void states_of_tile(const Problem& p, const RowTile& tile, KeyRange keys,
   } else if (tile.rows <= 2 * kLanes) {
     Tile<2>(p, tile, keys, scratch, control).run(states);
   } else {
-    Tile<3>(p, tile, keys, scratch, control).run(states);
+    Tile<kTileVectors>(p, tile, keys, scratch, control).run(states);
   }
 }
 

@@ -103,13 +103,15 @@ void apply_mask_mod(const Problem& p, const RowTile& tile, const RowPlaces& plac
 
 }  // namespace
 
-RowPlaces::RowPlaces(const Problem& p, const RowTile& tile, KeyRange keys) : any{0, 0} {
+RowPlaces::RowPlaces(const Problem& p, const RowTile& tile, KeyRange keys)
+    : any{0, 0}, common(keys) {
   for (int r = 0; r < tile.rows; ++r) {
     positions[r] = tile.sequence.position(tile.queries[r]);
     KeyRange range = p.visible_keys(tile.sequence, positions[r]);
     range = {std::max(range.begin, keys.begin), std::min(range.end, keys.end)};
     if (range.begin >= range.end) range = {0, 0};
     visible[r] = range;
+    common = {std::max(common.begin, range.begin), std::min(common.end, range.end)};
     if (range.begin == range.end) continue;
     any = any.begin == any.end
               ? range
@@ -119,6 +121,10 @@ RowPlaces::RowPlaces(const Problem& p, const RowTile& tile, KeyRange keys) : any
 
 Live live_words(const Problem& p, const RowTile& tile, const RowPlaces& places, KeyRange keys,
                 const Control& control, std::uint64_t* words) {
+  const bool tensor = p.mask.defined(), callback = static_cast<bool>(p.options.mask_mod);
+  if (!tensor && !callback && places.common.begin <= keys.begin && keys.end <= places.common.end) {
+    return Live::kAll;
+  }
   std::uint64_t some = 0, all = ~std::uint64_t{0};
   const auto summarize = [&] {
     some = 0;
@@ -132,7 +138,6 @@ Live live_words(const Problem& p, const RowTile& tile, const RowPlaces& places, 
     words[r] = bits(places.visible[r].begin - keys.begin, places.visible[r].end - keys.begin);
   }
   summarize();
-  const bool tensor = p.mask.defined(), callback = static_cast<bool>(p.options.mask_mod);
   if (some != 0 && tensor) {
     apply_mask(p, tile, keys, words);
     summarize();

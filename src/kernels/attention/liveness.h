@@ -12,7 +12,8 @@ namespace qkv {
 struct RowPlaces {
   std::int64_t positions[kMaxTileRows];
   KeyRange visible[kMaxTileRows];
-  KeyRange any;  // the smallest range that holds every row's
+  KeyRange any;     // the smallest range that holds every row's
+  KeyRange common;  // the keys in all of them
 
   RowPlaces(const Problem& p, const RowTile& tile, KeyRange keys);
 };
@@ -21,7 +22,7 @@ enum class Live { kNone, kSome, kAll };
 
 // Fills words[row] for the keys [keys.begin, keys.end), at most 64: bit r stands for key keys.begin
 // + r, 1 = live as far as ranges, mask and mask_mod decide it (a score of -inf masks too, later).
-// Says whether no, some or all bits of all rows are set.
+// Says whether no, some or all bits of all rows are set; if all, words may be left untouched.
 Live live_words(const Problem& p, const RowTile& tile, const RowPlaces& places, KeyRange keys,
                 const Control& control, std::uint64_t* words);
 

@@ -219,6 +219,7 @@ class Tile {
   // Scores become weights p = exp(s - m'); m and l move on; a is what the sums are scaled by.
   template <bool kMasked>
   void add_weights(int count, const Bounds<QV>& bounds, const TileState& x, V* a, V masked_weight) {
+    float* const scores = s_;  // a local, since stores of floats might change a member
     V m[QV], sum[QV];
     QKV_UNROLL for (int v = 0; v < QV; ++v) {
       const V before = load(x.m + v * kLanes);
@@ -231,12 +232,12 @@ class Tile {
     }
     for (int key = 0; key < count; ++key) {
       QKV_UNROLL for (int v = 0; v < QV; ++v) {
-        float* place = s_ + key * kRows + v * kLanes;
+        float* place = scores + key * kRows + v * kLanes;
         const V s = load(place);
         V p = exp(s - m[v]);
         if constexpr (kMasked) {
           const M masked = equal(s, set(-kInfinity));
-          sum[v] = sum[v] + select(masked, zero(), p);
+          sum[v] = sum[v] + zero_where(masked, p);
           p = select(masked, masked_weight, p);
         } else {
           sum[v] = sum[v] + p;
