@@ -77,7 +77,7 @@ struct NamedTensor {
 };
 
 struct WriteOptions {
-  bool overwrite = false;  // else an existing file is refused
+  bool overwrite = false;                         // else an existing file is refused
   std::map<std::string, std::string> metadata{};  // .safetensors only
 };
 

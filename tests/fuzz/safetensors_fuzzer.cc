@@ -1,0 +1,6 @@
+#include "reader_fuzzer.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  qkv::io::read_bytes(data, size, qkv::io::Format::kSafetensors);
+  return 0;
+}
