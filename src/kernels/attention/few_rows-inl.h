@@ -37,7 +37,6 @@ class FewRows {
         scratch_(scratch) {
     queries_ = scratch_.floats(in_place(p.query) ? 0 : kFewRows * d_qk_);
     s_ = scratch_.floats(kFewRows * kLine);
-    other_ = scratch_.floats(p.bias.defined() ? kFewRows * kLine : 0);
     transposed_ = scratch_.floats(d_qk_ * kLine);
     key_rows_ = scratch_.floats(in_place(p.key) ? 0 : kBlock * d_qk_);
     value_rows_ = scratch_.floats(in_place(p.value) ? 0 : kBlock * d_v_);
@@ -91,7 +90,7 @@ class FewRows {
     const int count = static_cast<int>(keys.end - keys.begin);
     score(keys, count);
     const ScoreBlock block{s_, kLine, 1, rows_.rows, rows_.rows, keys};
-    if (has_modifiers(p_)) modify_scores(p_, rows_, places_, block, other_);
+    if (has_modifiers(p_)) modify_scores(p_, rows_, places_, block);
     if (live != Live::kAll) hide_masked(block, words);
     for (int r = 0; r < rows_.rows; ++r)
       words[r] = weigh(s_ + r * kLine, count, x + r * stride_, r);
@@ -226,7 +225,6 @@ class FewRows {
   float a_[kFewRows];
   float* queries_;     // [kFewRows][d_qk] if queries can't be read in place
   float* s_;           // [kFewRows][kLine] scores, then weights
-  float* other_;       // [kFewRows][kLine] bias
   float* transposed_;  // [d_qk][kLine] the block's keys
   float* key_rows_;    // [kBlock][d_qk] if keys can't be read in place
   float* value_rows_;  // [kBlock][d_v] likewise
@@ -236,7 +234,7 @@ class FewRows {
 
 inline std::int64_t few_rows_scratch_floats(const Problem& p) {
   const std::int64_t states = TreeFold::states_at_most(p.keys() / kSpan + 2);
-  return (in_place(p.query) ? 0 : kFewRows * p.d_qk()) + 2 * kFewRows * kLine + p.d_qk() * kLine +
+  return (in_place(p.query) ? 0 : kFewRows * p.d_qk()) + kFewRows * kLine + p.d_qk() * kLine +
          (in_place(p.key) ? 0 : kBlock * p.d_qk()) + (in_place(p.value) ? 0 : kBlock * p.d_v()) +
          kBlock * kLanes + states * kFewRows * state_stride(p.d_v()) + 10 * Scratch::kAlignFloats;
 }

@@ -12,15 +12,24 @@
 
 namespace qkv {
 
-// The sizes of contract A. docs/arithmetic.md has the measurements behind them.
-inline constexpr std::int64_t kGroup = 32;
+// The sizes of contract A. docs/arithmetic.md has the measurements behind them; only the program
+// that makes those measurements (bench/block_study.cc) is ever built with others.
+#ifndef QKV_BLOCK_KEYS
 #if QKV_FAULT_CODE == QKV_FAULT_BLOCK_63
-inline constexpr std::int64_t kBlock = 63;
-inline constexpr std::int64_t kSpan = 63 * 16;
+#define QKV_BLOCK_KEYS 63
 #else
-inline constexpr std::int64_t kBlock = 64;
-inline constexpr std::int64_t kSpan = 1024;
+#define QKV_BLOCK_KEYS 64
 #endif
+#endif
+#ifndef QKV_SPAN_BLOCKS
+#define QKV_SPAN_BLOCKS 16
+#endif
+#ifndef QKV_GROUP_TERMS
+#define QKV_GROUP_TERMS 32
+#endif
+inline constexpr std::int64_t kGroup = QKV_GROUP_TERMS;
+inline constexpr std::int64_t kBlock = QKV_BLOCK_KEYS;
+inline constexpr std::int64_t kSpan = QKV_SPAN_BLOCKS * kBlock;
 
 // Rows of a tile at most.
 inline constexpr int kMaxTileRows = 64;

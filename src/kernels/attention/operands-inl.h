@@ -79,16 +79,21 @@ inline void transpose_queries(const Problem& p, const RowTile& tile, int lanes, 
   transpose([&](int n) { return rows[n]; }, lanes, d, out, lanes);
 }
 
-// Is every number of the rows finite? 0 * x is NaN for those that are not.
+// Is every number of the rows finite? 0 * x is NaN for those that are not. Four sums, so that the
+// loop waits for loads and not for one chain of additions.
 inline bool all_finite(const FloatRows& rows, std::int64_t count, std::int64_t d) {
-  V sum = zero();
+  V sum[4] = {zero(), zero(), zero(), zero()};
   float tail = 0;
   for (std::int64_t n = 0; n < count; ++n) {
+    const float* row = rows.row(n);
     std::int64_t c = 0;
-    for (; c + kLanes <= d; c += kLanes) sum = fma(load(rows.row(n) + c), zero(), sum);
-    for (; c < d; ++c) tail += rows.row(n)[c] * 0.0f;
+    for (; c + 4 * kLanes <= d; c += 4 * kLanes) {
+      for (int i = 0; i < 4; ++i) sum[i] = fma(load(row + c + i * kLanes), zero(), sum[i]);
+    }
+    for (; c + kLanes <= d; c += kLanes) sum[0] = fma(load(row + c), zero(), sum[0]);
+    for (; c < d; ++c) tail += row[c] * 0.0f;
   }
-  return tail == 0 && all(equal(sum, zero()));
+  return tail == 0 && all(equal((sum[0] + sum[1]) + (sum[2] + sum[3]), zero()));
 }
 
 }  // namespace qkv::QKV_ISA

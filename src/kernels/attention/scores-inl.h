@@ -106,43 +106,67 @@ inline void apply_alibi(const Problem& p, const RowTile& tile, const RowPlaces& 
   }
 }
 
-// `scratch` holds as many floats as the block's buffer.
-inline void apply_bias(const Problem& p, const RowTile& tile, const ScoreBlock& block,
-                       float* scratch) {
-  const std::int64_t column = tile.sequence.key_row(block.keys.begin);
-  const std::int64_t step = p.bias.strides[3];
-  const int rows = block.lanes_are_rows() ? block.lane_rows : block.rows;
-  for (int r = 0; r < rows; ++r) {
-    const int row = r < block.rows ? r : block.rows - 1;
-    const std::int64_t from = offset_of(p.bias, tile.sequence.buffer, tile.heads[row],
-                                        tile.sequence.query_begin + tile.queries[row], column);
-    float* to = scratch + r * block.row_stride;
-    if (p.bias.dtype == DType::kFloat32) {
-      const float* numbers = static_cast<const float*>(p.bias.data) + from;
-      for (int key = 0; key < block.key_count(); ++key) {
-        to[key * block.key_stride] = numbers[key * step];
+// Bias rows of neighbouring float32 numbers, added where they lie: transposed in registers if the
+// lanes are rows.
+inline void add_bias_rows(const ScoreBlock& block, const float* const* rows) {
+  const int count = block.key_count();
+  if (!block.lanes_are_rows()) {
+    for (int r = 0; r < block.rows; ++r) {
+      float* line = block.s + r * block.row_stride;
+      int key = 0;
+      for (; key + kLanes <= count; key += kLanes) {
+        store(load(line + key) + load(rows[r] + key), line + key);
       }
-    } else {
-      for (int key = 0; key < block.key_count(); ++key) {
-        to[key * block.key_stride] = load_float(p.bias, from + key * step);
+      for (; key < count; ++key) line[key] += rows[r][key];
+    }
+    return;
+  }
+  for (int i = 0; i < block.lane_rows; i += kLanes) {
+    int key = 0;
+    for (; key + 4 <= count; key += 4) {
+      V columns[4];
+      load_transposed4([&](int n) { return rows[i + n] + key; }, columns);
+      for (int n = 0; n < 4; ++n) {
+        float* place = block.s + (key + n) * block.key_stride + i;
+        store(load(place) + columns[n], place);
       }
     }
-  }
-  for (int o = 0; o < block.outer(); ++o) {
-    const std::int64_t line = o * block.outer_stride();
-    for (int i = 0; i < block.inner(); i += kLanes) {
-      float* s = block.s + line + i;
-      store(load(s) + load(scratch + line + i), s);
+    for (; key < count; ++key) {
+      for (int n = 0; n < kLanes; ++n) block.s[key * block.key_stride + i + n] += rows[i + n][key];
     }
   }
 }
 
+inline void apply_bias(const Problem& p, const RowTile& tile, const ScoreBlock& block) {
+  const std::int64_t column = tile.sequence.key_row(block.keys.begin);
+  const std::int64_t step = p.bias.strides[3];
+  const int rows = block.lanes_are_rows() ? block.lane_rows : block.rows;
+  const bool plain = p.bias.dtype == DType::kFloat32 && step == 1;
+  const float* lines[kMaxTileRows];
+  for (int r = 0; r < rows; ++r) {
+    const int row = r < block.rows ? r : block.rows - 1;
+    const std::int64_t from = offset_of(p.bias, tile.sequence.buffer, tile.heads[row],
+                                        tile.sequence.query_begin + tile.queries[row], column);
+    if (plain) {
+      lines[r] = static_cast<const float*>(p.bias.data) + from;
+      // Rows lie apart, so the hardware doesn't see what the next block will read.
+      for (int line = 0; line < kBlock; line += 16) __builtin_prefetch(lines[r] + kBlock + line);
+      continue;
+    }
+    for (int key = 0; key < block.key_count(); ++key) {
+      block.s[r * block.row_stride + key * block.key_stride] +=
+          load_float(p.bias, from + key * step);
+    }
+  }
+  if (plain) add_bias_rows(block, lines);
+}
+
 inline void modify_scores(const Problem& p, const RowTile& tile, const RowPlaces& places,
-                          const ScoreBlock& block, float* scratch) {
+                          const ScoreBlock& block) {
   if (p.options.softcap) apply_softcap(block, *p.options.softcap);
   if (p.options.score_mod) apply_score_mod(p, tile, places, block);
   if (!p.options.alibi_slopes.empty()) apply_alibi(p, tile, places, block);
-  if (p.bias.defined()) apply_bias(p, tile, block, scratch);
+  if (p.bias.defined()) apply_bias(p, tile, block);
 }
 
 // Scores whose bit in words[row] is 0 become -inf, which is what "masked" looks like from here on.

@@ -91,7 +91,6 @@ class Tile {
     s_ = scratch_.floats(kBlock * kRows);
     key_rows_ = scratch_.floats(in_place(p.key) ? 0 : kBlock * d_qk_);
     value_rows_ = scratch_.floats(in_place(p.value) ? 0 : kBlock * d_v_);
-    other_ = scratch_.floats(p.bias.defined() ? kBlock * kRows : 0);
     // The widened queries are needed only until they are transposed, into the first state's place.
     stack_ = scratch_.floats(0);
     float* widened = in_place(p.query) ? nullptr : scratch_.floats(kRows * d_qk_);
@@ -134,7 +133,7 @@ class Tile {
     const bool modified = has_modifiers(p_);
     if (!modified && live == Live::kAll) return true;
     const ScoreBlock block{s_, 1, kRows, rows_.rows, kRows, keys};
-    if (modified) modify_scores(p_, rows_, places_, block, other_);
+    if (modified) modify_scores(p_, rows_, places_, block);
     if (live != Live::kAll) hide_masked(block, words);
     reset(bounds);
     for (int key = 0; key < count; ++key) {
@@ -304,7 +303,6 @@ class Tile {
   float* s_;           // [kBlock][kRows] scores, then weights
   float* key_rows_;    // [kBlock][d_qk] if keys can't be read in place
   float* value_rows_;  // [kBlock][d_v] likewise
-  float* other_;       // [kBlock][kRows] bias
   float* stack_;       // TileStates
 };
 
@@ -314,7 +312,7 @@ inline std::int64_t tile_scratch_floats(const Problem& p) {
   const std::int64_t states = TreeFold::states_at_most(p.keys() / kSpan + 2);
   const std::int64_t queries = in_place(p.query) ? 0 : rows * p.d_qk();
   return p.d_qk() * rows + kBlock * rows + (in_place(p.key) ? 0 : kBlock * p.d_qk()) +
-         (in_place(p.value) ? 0 : kBlock * p.d_v()) + (p.bias.defined() ? kBlock * rows : 0) +
+         (in_place(p.value) ? 0 : kBlock * p.d_v()) +
          std::max(states * (2 + p.d_v()) * rows, queries) + 8 * Scratch::kAlignFloats;
 }
 

@@ -1,0 +1,148 @@
+// Matrix products: every instruction set gives the bits of exact, and the right numbers.
+#include "qkv/matmul.h"
+
+#include <gtest/gtest.h>
+
+#include <Eigen/Dense>
+#include <cmath>
+#include <cstring>
+#include <vector>
+
+#include "kernels/exact/exact.h"
+#include "problem/checks.h"
+#include "qkv/random.h"
+#include "tensor/float16.h"
+
+namespace qkv::test {
+namespace {
+
+std::vector<float> normal(random::Generator& rng, std::int64_t count) {
+  std::vector<float> numbers;
+  for (std::int64_t n = 0; n < count; ++n) numbers.push_back(static_cast<float>(rng.normal()));
+  return numbers;
+}
+
+// Edges of tiles (3, 6, 12, 24, 48 rows), panels (64 columns) and groups (32 terms).
+const std::int64_t kRows[] = {0, 1, 2, 3, 11, 12, 13, 24, 47, 48, 49, 100};
+const std::int64_t kTerms[] = {0, 1, 31, 32, 33, 64, 65, 200};
+const std::int64_t kColumns[] = {0, 1, 7, 8, 9, 63, 64, 65, 130};
+
+TEST(Matmul, HasTheBitsOfExact) {
+  random::Generator rng(5);
+  int products = 0;
+  for (std::int64_t m : kRows) {
+    for (std::int64_t k : kTerms) {
+      for (std::int64_t n : kColumns) {
+        const std::vector<float> a = normal(rng, 2 * m * k), b = normal(rng, 2 * k * n);
+        const bool transposed = products % 2 == 1;
+        const TensorView a_view(a.data(), {2, m, k});
+        const TensorView b_view = transposed ? TensorView(b.data(), {2, n, k}).transposed(1, 2)
+                                             : TensorView(b.data(), {2, k, n});
+        std::vector<float> want(static_cast<std::size_t>(2 * m * n), 7.0f);
+        exact::matmul(to_rank4(a_view), to_rank4(b_view),
+                      MutableTensorView(want.data(), {1, 2, m, n}));
+        for (Isa isa : usable_isas()) {
+          ExecutionOptions execution;
+          execution.isa = isa;
+          execution.threads = 1 + products % 3;
+          std::vector<float> got(want.size(), 7.0f);
+          matmul(a_view, b_view, {got.data(), {2, m, n}}, execution);
+          ASSERT_EQ(std::memcmp(got.data(), want.data(), want.size() * sizeof(float)), 0)
+              << name_of(isa) << " " << m << " x " << k << " x " << n;
+        }
+        ++products;
+      }
+    }
+  }
+}
+
+TEST(Matmul, AgreesWithEigenInDouble) {
+  random::Generator rng(6);
+  const std::int64_t m = 70, k = 300, n = 90;
+  const std::vector<float> a = normal(rng, m * k), b = normal(rng, k * n);
+  using Matrix = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+  const Eigen::MatrixXd right = Eigen::Map<const Matrix>(a.data(), m, k).cast<double>() *
+                                Eigen::Map<const Matrix>(b.data(), k, n).cast<double>();
+  const Tensor got = matmul({a.data(), {m, k}}, {b.data(), {k, n}});
+  for (std::int64_t i = 0; i < m; ++i) {
+    for (std::int64_t j = 0; j < n; ++j) {
+      EXPECT_NEAR(got.data<float>()[i * n + j], right(i, j), 300 * 0x1p-24 * 30);
+    }
+  }
+}
+
+TEST(Matmul, BroadcastsLeadingDimensionsAndTakesAnyStrides) {
+  random::Generator rng(7);
+  const std::vector<float> a = normal(rng, 3 * 5 * 8), b = normal(rng, 8 * 4);
+  const Tensor batched = matmul({a.data(), {3, 5, 8}}, {b.data(), {8, 4}});
+  ASSERT_EQ(batched.rank(), 3);
+  for (std::int64_t x = 0; x < 3; ++x) {
+    const Tensor one = matmul({a.data() + x * 40, {5, 8}}, {b.data(), {8, 4}});
+    EXPECT_EQ(std::memcmp(one.data<float>(), batched.data<float>() + x * 20, 80), 0);
+  }
+  // Rows of a reversed, out with gaps between its columns.
+  TensorView reversed = TensorView(a.data(), {5, 8}).slice(0, 4, 5);
+  reversed.extents[0] = 5;
+  reversed.strides[0] = -8;
+  std::vector<float> out(5 * 8, 7.0f);
+  MutableTensorView gaps(out.data(), {5, 4});
+  gaps.strides = {8, 2};
+  matmul(reversed, {b.data(), {8, 4}}, gaps);
+  for (std::int64_t i = 0; i < 5; ++i) {
+    for (std::int64_t j = 0; j < 4; ++j) {
+      EXPECT_EQ(out[static_cast<std::size_t>(8 * i + 2 * j)],
+                batched.data<float>()[(4 - i) * 4 + j]);
+      EXPECT_EQ(out[static_cast<std::size_t>(8 * i + 2 * j + 1)], 7.0f);
+    }
+  }
+}
+
+TEST(Matmul, WidensHalvesAndRoundsToThem) {
+  const std::uint16_t a[] = {0x3c00, 0x4000};  // 1, 2 in float16
+  const std::uint16_t b[] = {0x3f80, 0x4040};  // 1, 3 in bfloat16
+  std::uint16_t out[1];
+  matmul({a, DType::kFloat16, {1, 2}}, {b, DType::kBFloat16, {2, 1}},
+         {out, DType::kFloat16, {1, 1}});
+  EXPECT_EQ(out[0], 0x4700);  // 7
+}
+
+void expect_refused(const TensorView& a, const TensorView& b, const MutableTensorView& out,
+                    const std::string& message, const ExecutionOptions& execution = {}) {
+  try {
+    matmul(a, b, out, execution);
+    ADD_FAILURE() << "accepted; expected: " << message;
+  } catch (const InvalidArgument& error) {
+    EXPECT_EQ(error.what(), message);
+  }
+}
+
+TEST(Matmul, RefusesWhatDoesNotFit) {
+  float a[24] = {}, b[24] = {}, out[24] = {};
+  double d[4] = {};
+  const MutableTensorView good(out, {2, 4});
+  expect_refused({}, {b, {3, 4}}, good, "a: absent; pass a tensor");
+  expect_refused({a, {3}}, {b, {3, 4}}, good, "a: shape [3] is no matrix; pass rank 2 to 4");
+  expect_refused({a, {2, 3}}, {d, {2, 2}}, good,
+                 "b: type float64 is not multiplied here; pass float32, float16 or bfloat16");
+  expect_refused({a, {2, 3}}, {b, {4, 3}}, good,
+                 "a [2, 3] and b [4, 3]: the columns of a must be as many as the rows of b");
+  expect_refused({a, {2, 2, 3}}, {b, {3, 3, 2}}, good,
+                 "a [2, 2, 3] and b [3, 3, 2]: leading dimensions must be equal or 1");
+  expect_refused({a, {2, 3}}, {b, {3, 4}}, {out, {4, 2}},
+                 "out: shape [4, 2] does not fit a [2, 3] times b [3, 4]; it must be [2, 4]");
+  expect_refused({a, {2, 3}}, {b, {3, 4}}, {d, {2, 4}},
+                 "out: type float64 fits neither a nor b; pass float32 or a type of theirs");
+  expect_refused({a, {2, 3}}, {b, {3, 4}}, {a, {2, 4}},
+                 "out: shares memory with a, b or itself; pass an output of its own");
+  expect_refused({static_cast<float*>(nullptr), {2, 3}}, {b, {3, 4}}, good,
+                 "a: null pointer for float32 [2, 3]");
+  expect_refused({a, {2, 3}}, {b, {3, 4}}, {static_cast<float*>(nullptr), {2, 4}},
+                 "out: null pointer for float32 [2, 4]");
+  ExecutionOptions negative;
+  negative.threads = -1;
+  expect_refused({a, {2, 3}}, {b, {3, 4}}, good,
+                 "threads: -1 is negative; pass 0 for all of them, or a number", negative);
+}
+
+}  // namespace
+}  // namespace qkv::test
