@@ -65,7 +65,7 @@ void attention(const AttentionInputs& inputs, const AttentionOutputs& outputs,
 
 // What a plan decided, for people and tools.
 struct PlanDescription {
-  std::string kernel;  // "avx512 48 queries x 64 keys", "reference float64", ...
+  std::string kernel;  // "avx512, tiles of 48 queries x 64 keys", ...
   Isa isa;
   int threads;                  // at most this many run
   std::int64_t tasks;           // independent pieces of work
@@ -91,7 +91,8 @@ class AttentionPlan {
   // The same with a workspace of the caller's, of at least description().workspace_bytes (else
   // InvalidArgument). Any alignment.
   void run(std::span<std::byte> workspace);
-  // Runs on other memory of the same types, shapes and strides (else InvalidArgument).
+  // Runs once on other memory of the same types, shapes and strides, with the same selection (else
+  // InvalidArgument).
   void run(const AttentionInputs& inputs, const AttentionOutputs& outputs,
            std::span<std::byte> workspace = {});
 

@@ -49,7 +49,15 @@ void AttentionPlan::run(std::span<std::byte> workspace) {
 
 void AttentionPlan::run(const AttentionInputs& inputs, const AttentionOutputs& outputs,
                         std::span<std::byte> workspace) {
-  throw_if_error(rebind(impl_->plan->problem(), inputs, outputs));
+  // run() alone stands for the planned tensors: they come back whatever happens.
+  struct Planned {
+    ~Planned() { set_memory(problem, memory); }
+    Problem& problem;
+    Memory memory;
+  };
+  Problem& problem = impl_->plan->problem();
+  const Planned planned{problem, memory_of(problem)};
+  throw_if_error(rebind(problem, inputs, outputs));
   impl_->run(workspace);
 }
 

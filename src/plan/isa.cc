@@ -53,7 +53,8 @@ Status select_kernels(Isa isa, const KernelSet** kernels) {
     if ((isa == Isa::kBest || set.isa == isa) && set.usable()) *kernels = &set;
   }
   if (*kernels == nullptr) {
-    return unsupported("isa: " + std::string(name_of(isa)) +
+    return unsupported((forced != nullptr && *forced != '\0' ? "QKV_ISA: " : "isa: ") +
+                       std::string(name_of(isa)) +
                        " is not in this build or not in this CPU; use one of " + usable_names());
   }
   return {};

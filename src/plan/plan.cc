@@ -37,10 +37,7 @@ Status Plan::make(Problem problem, const ExecutionOptions& execution, std::uniqu
 }
 
 Plan::Plan(Problem problem, const ExecutionOptions& execution, const KernelSet& kernels)
-    : problem_(std::move(problem)),
-      execution_(execution),
-      kernel_(kernels.attention),
-      executor_(execution.threads) {
+    : problem_(std::move(problem)), execution_(execution), kernel_(kernels.attention) {
   control_.cancel = execution.cancel;
   control_.check_block_predicate = execution.check_block_predicate;
   control_.predicate_failed = &predicate_failed_;
@@ -53,8 +50,17 @@ Plan::Plan(Problem problem, const ExecutionOptions& execution, const KernelSet& 
   } else {
     plan_float32();
   }
-  description_.threads = static_cast<int>(
-      std::max<std::int64_t>(1, std::min<std::int64_t>(executor_.slots(), description_.tasks)));
+}
+
+// Threads and workspace: a slot of scratch memory for each thread that can find work.
+void Plan::plan_slots(std::int64_t tasks_at_once, std::size_t other_bytes) {
+  int threads = execution_.threads == 0 ? parallel::available_threads() : execution_.threads;
+  threads = static_cast<int>(std::clamp<std::int64_t>(tasks_at_once, 1, threads));
+  // 0 keeps the call in the caller's arena.
+  executor_ = std::make_unique<parallel::Executor>(execution_.threads == 0 ? 0 : threads);
+  slots_ = threads;
+  description_.threads = threads;
+  description_.workspace_bytes = static_cast<std::size_t>(slots_) * slot_bytes_ + other_bytes + 64;
 }
 
 void Plan::plan_float32() {
@@ -90,8 +96,7 @@ void Plan::plan_float32() {
                         " keys";
   description_.tasks = tiles_ * chunks_ + weight_tasks_;
   description_.rows_per_tile = kernel_.tile_rows;
-  description_.workspace_bytes =
-      static_cast<std::size_t>(executor_.slots()) * slot_bytes_ + chunk_bytes + 64;
+  plan_slots(std::max(tiles_ * chunks_, weight_tasks_), chunk_bytes);
 }
 
 void Plan::plan_float64() {
@@ -107,17 +112,17 @@ void Plan::plan_float64() {
   description_.isa = Isa::kPortable;
   description_.tasks = tiles_ + weight_tasks_;
   description_.rows_per_tile = 1;
-  description_.workspace_bytes = static_cast<std::size_t>(executor_.slots()) * slot_bytes_ + 64;
+  plan_slots(std::max(tiles_, weight_tasks_), 0);
 }
 
 Status Plan::prepare_workspace(std::span<std::byte> workspace) {
   const std::size_t needed = description_.workspace_bytes;
   std::byte* memory = workspace.data();
-  if (!workspace.empty() && workspace.size() < needed) {
+  if (memory != nullptr && workspace.size() < needed) {
     return invalid_argument("workspace: " + std::to_string(workspace.size()) +
                             " bytes are too few; this plan needs " + std::to_string(needed));
   }
-  if (workspace.empty()) {
+  if (memory == nullptr) {
     if (!owned_memory_) owned_memory_.reset(new (std::nothrow) std::byte[needed]);
     if (!owned_memory_) {
       return {StatusCode::kOutOfMemory,
@@ -135,6 +140,7 @@ Status Plan::run(std::span<std::byte> workspace, const std::atomic<bool>* stop) 
   control_.stop = stop;
   predicate_failed_ = false;
   tasks_done_ = 0;
+  reported_ = 0;
   if (problem_.is_float64()) {
     run_float64();
   } else {
@@ -157,7 +163,10 @@ void Plan::task_done() {
   const std::int64_t done = ++tasks_done_;
   if (!execution_.progress || done >= description_.tasks) return;
   if (reporting_.test_and_set(std::memory_order_acquire)) return;  // another thread is reporting
-  execution_.progress(static_cast<double>(done) / static_cast<double>(description_.tasks));
+  if (done > reported_) {  // a thread that was late must not report less than another has
+    reported_ = done;
+    execution_.progress(static_cast<double>(done) / static_cast<double>(description_.tasks));
+  }
   reporting_.clear(std::memory_order_release);
 }
 
@@ -193,7 +202,7 @@ KeyRange Plan::keys_of_chunk(std::int64_t chunk) const {
 }
 
 float* Plan::chunk_states(std::int64_t tile, std::int64_t chunk) {
-  std::byte* first = slot_memory(executor_.slots());
+  std::byte* first = slot_memory(slots_);
   return reinterpret_cast<float*>(first +
                                   static_cast<std::size_t>(tile * chunks_ + chunk) * states_bytes_);
 }
@@ -203,15 +212,15 @@ void Plan::run_float32() {
   // leave threads idle at the end.
   if (chunk_spans_ == 0) {
     const auto task = [&](std::int64_t index, int slot) { run_tile(tiles_ - 1 - index, slot); };
-    executor_.run(tiles_, task);
+    executor_->run(tiles_, task);
   } else {
     const auto task = [&](std::int64_t index, int slot) { run_chunk(index, slot); };
-    executor_.run(tiles_ * chunks_, task);
+    executor_->run(tiles_ * chunks_, task);
     const auto finish = [&](std::int64_t tile, int) { finish_tile(tile); };
-    executor_.run(tiles_, finish);
+    executor_->run(tiles_, finish);
   }
   const auto weights = [&](std::int64_t index, int slot) { run_weights(index, slot); };
-  executor_.run(weight_tasks_, weights);
+  executor_->run(weight_tasks_, weights);
 }
 
 void Plan::run_tile(std::int64_t tile, int slot) {
@@ -348,7 +357,7 @@ void Plan::run_float64() {
     }
     task_done();
   };
-  executor_.run(tiles_, rows);
+  executor_->run(tiles_, rows);
   const auto weights = [&](std::int64_t task, int slot) {
     if (control_.cancelled()) return;
     const FloatEnvironment environment;
@@ -357,7 +366,7 @@ void Plan::run_float64() {
                            task % all_rows, scores(slot));
     task_done();
   };
-  executor_.run(weight_tasks_, weights);
+  executor_->run(weight_tasks_, weights);
 }
 
 }  // namespace qkv

@@ -24,8 +24,9 @@ class Plan {
   const PlanDescription& description() const { return description_; }
   Problem& problem() { return problem_; }
 
-  // Fills the outputs. `workspace` is empty (then the plan has its own, from the first run on) or
-  // has description().workspace_bytes. `stop`, if not null, ends the run like a cancelled one.
+  // Fills the outputs. `workspace` is null (then the plan has its own, from the first run on) or
+  // has description().workspace_bytes at least. `stop`, if not null, ends the run like a cancelled
+  // one.
   Status run(std::span<std::byte> workspace, const std::atomic<bool>* stop = nullptr);
 
  private:
@@ -38,6 +39,7 @@ class Plan {
 
   void plan_float32();
   void plan_float64();
+  void plan_slots(std::int64_t tasks_at_once, std::size_t other_bytes);
   Status prepare_workspace(std::span<std::byte> workspace);
 
   std::int64_t rows_of(const Sequence& sequence) const;
@@ -62,7 +64,6 @@ class Plan {
   Problem problem_;
   ExecutionOptions execution_;
   const AttentionKernel& kernel_;
-  parallel::Executor executor_;
   PlanDescription description_;
 
   std::vector<std::int64_t> tiles_before_;  // [sequences + 1] tiles of earlier sequences
@@ -71,13 +72,16 @@ class Plan {
   std::int64_t chunks_ = 1;
   std::int64_t weight_tasks_ = 0;
   std::size_t states_bytes_ = 0, slot_bytes_ = 0;
+  int slots_ = 1;
+  std::unique_ptr<parallel::Executor> executor_;  // made when the tasks are known
 
   std::unique_ptr<std::byte[]> owned_memory_;
   std::byte* memory_ = nullptr;
   Control control_;
   std::atomic<bool> predicate_failed_{false};
   std::atomic<std::int64_t> tasks_done_{0};
-  std::atomic_flag reporting_ = ATOMIC_FLAG_INIT;
+  std::atomic_flag reporting_ = ATOMIC_FLAG_INIT;  // guards reported_
+  std::int64_t reported_ = 0;                      // tasks done at the last report
 };
 
 }  // namespace qkv

@@ -30,9 +30,7 @@ Status check_factors(const TensorView& a, const TensorView& b) {
       return invalid_argument(std::string(name) + ": type " + std::string(name_of(view->dtype)) +
                               " is not multiplied here; pass float32, float16 or bfloat16");
     }
-    if (view->size() != 0 && view->data == nullptr) {
-      return invalid_argument(std::string(name) + ": null pointer for " + describe(*view));
-    }
+    if (Status s = check_pointer(name, *view); !s.ok()) return s;
   }
   return {};
 }
@@ -75,9 +73,7 @@ Status run_product(const TensorView& a, const TensorView& b, const MutableTensor
     return invalid_argument("out: type " + std::string(name_of(out.dtype)) +
                             " fits neither a nor b; pass float32 or a type of theirs");
   }
-  if (out.size() != 0 && out.data == nullptr) {
-    return invalid_argument("out: null pointer for " + describe(out));
-  }
+  if (Status s = check_pointer("out", out); !s.ok()) return s;
   if (overlaps_itself(out) || overlap(out, a) || overlap(out, b)) {
     return invalid_argument("out: shares memory with a, b or itself; pass an output of its own");
   }

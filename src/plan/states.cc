@@ -137,9 +137,7 @@ Status check_finish(const States& s, const AttentionOutputs& outputs,
       return invalid_argument(std::string(name) + ": shape " + shape_string(view) +
                               " does not fit the state's rows; it must be " + shape_string(wanted));
     }
-    if (view.size() != 0 && view.data == nullptr) {
-      return invalid_argument(std::string(name) + ": null pointer for " + describe(view));
-    }
+    if (Status status = check_pointer(name, view); !status.ok()) return status;
     if (overlaps_itself(view)) {
       return invalid_argument(std::string(name) +
                               ": its elements share memory by their strides; "

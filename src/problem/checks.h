@@ -14,6 +14,9 @@ Status check_view(const char* name, const TensorView& view);
 // The outputs of a problem whose inputs are already in normal form.
 Status check_outputs(Problem& p);
 
+// Is the pointer null although the tensor has elements?
+Status check_pointer(const char* name, const TensorView& view);
+
 // Sinks for `heads` query heads; none at all is fine.
 Status check_sinks(std::span<const float> sinks, std::int64_t heads);
 

@@ -110,23 +110,28 @@ Status check_outputs(Problem& p) {
   return {};
 }
 
+Status check_pointer(const char* name, const TensorView& view) {
+  if (!view.defined() || view.size() == 0 || view.data != nullptr) return {};
+  return invalid_argument(std::string(name) + ": null pointer for " + describe(view) +
+                          "; pass the address of its first element");
+}
+
 Status validate_memory(const Problem& p) {
-  const std::pair<const char*, TensorView> inputs[] = {
-      {"query", p.query}, {"key", p.key}, {"value", p.value}, {"mask", p.mask}, {"bias", p.bias}};
+  // As the caller gave them: messages have the caller's names and shapes.
+  const std::pair<const char*, TensorView> inputs[] = {{"query", p.inputs.query},
+                                                       {"key", p.inputs.key},
+                                                       {"value", p.inputs.value},
+                                                       {"mask", p.options.mask},
+                                                       {"bias", p.options.bias}};
   const std::pair<const char*, TensorView> outputs[] = {
-      {"out", p.out}, {"lse", p.lse}, {"weights", p.weights}};
-  const auto null = [](const TensorView& view) {
-    return view.defined() && view.size() != 0 && view.data == nullptr;
-  };
+      {"out", p.outputs.out}, {"lse", p.outputs.lse}, {"weights", p.outputs.weights}};
   for (const auto& [name, view] : inputs) {
-    if (null(view))
-      return invalid_argument(std::string(name) + ": null pointer for " + describe(view));
+    if (Status s = check_pointer(name, view); !s.ok()) return s;
   }
   for (int i = 0; i < 3; ++i) {
     const auto& [name, view] = outputs[i];
     if (!view.defined()) continue;
-    if (null(view))
-      return invalid_argument(std::string(name) + ": null pointer for " + describe(view));
+    if (Status s = check_pointer(name, view); !s.ok()) return s;
     if (overlaps_itself(view)) {
       return invalid_argument(std::string(name) + ": elements of shape " + shape_string(view) +
                               " share memory by their strides; pass an output without overlap");
@@ -148,6 +153,21 @@ Status validate_memory(const Problem& p) {
   return {};
 }
 
+Memory memory_of(const Problem& p) {
+  return {p.inputs.query.data, p.inputs.key.data,  p.inputs.value.data,
+          p.outputs.out.data,  p.outputs.lse.data, p.outputs.weights.data};
+}
+
+void set_memory(Problem& p, const Memory& memory) {
+  // The normal form has the first element where the caller's view has it.
+  p.inputs.query.data = p.query.data = memory.query;
+  p.inputs.key.data = p.key.data = memory.key;
+  p.inputs.value.data = p.value.data = memory.value;
+  p.outputs.out.data = p.out.data = memory.out;
+  p.outputs.lse.data = p.lse.data = memory.lse;
+  p.outputs.weights.data = p.weights.data = memory.weights;
+}
+
 Status rebind(Problem& p, const AttentionInputs& inputs, const AttentionOutputs& outputs) {
   const std::tuple<const char*, TensorView, TensorView> all[] = {
       {"query", p.inputs.query, inputs.query}, {"key", p.inputs.key, inputs.key},
@@ -160,14 +180,16 @@ Status rebind(Problem& p, const AttentionInputs& inputs, const AttentionOutputs&
                               describe(planned) + "; plan anew");
     }
   }
-  // The normal form has the first element where the caller's view has it.
-  p.inputs.query.data = p.query.data = inputs.query.data;
-  p.inputs.key.data = p.key.data = inputs.key.data;
-  p.inputs.value.data = p.value.data = inputs.value.data;
-  p.outputs.out.data = p.out.data = outputs.out.data;
-  p.outputs.lse.data = p.lse.data = outputs.lse.data;
-  p.outputs.weights.data = p.weights.data = outputs.weights.data;
-  return validate_memory(p);
+  const WeightsSelection &planned = p.outputs.selection, &given = outputs.selection;
+  if (planned.heads != given.heads || planned.rows != given.rows) {
+    return invalid_argument("selection: other heads or rows than were planned; plan anew");
+  }
+  const Memory before = memory_of(p);
+  set_memory(p, {inputs.query.data, inputs.key.data, inputs.value.data, outputs.out.data,
+                 outputs.lse.data, outputs.weights.data});
+  Status status = validate_memory(p);
+  if (!status.ok()) set_memory(p, before);
+  return status;
 }
 
 }  // namespace qkv

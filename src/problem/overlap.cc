@@ -73,6 +73,16 @@ bool overlap(const TensorView& a, const TensorView& b) {
   const std::int64_t target = of_b.high - of_a.low;
   std::sort(terms, terms + count,
             [](const Term& x, const Term& y) { return x.coefficient > y.coefficient; });
+  // Terms of one coefficient are one term: interleaved slices of a buffer have the same strides.
+  int distinct = 0;
+  for (int i = 1; i < count; ++i) {
+    if (terms[i].coefficient == terms[distinct].coefficient) {
+      terms[distinct].bound += terms[i].bound;
+    } else {
+      terms[++distinct] = terms[i];
+    }
+  }
+  count = std::min(count, distinct + 1);
   int steps = 100'000;
   return solvable(terms, count, target, steps);
 }

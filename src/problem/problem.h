@@ -74,8 +74,17 @@ Status validate(Problem& problem);
 // nor themselves; no tensor with elements has a null pointer. Allocates nothing unless it fails.
 Status validate_memory(const Problem& problem);
 
+// Where a problem's tensors lie.
+struct Memory {
+  const void *query, *key, *value;
+  void *out, *lse, *weights;
+};
+Memory memory_of(const Problem& problem);
+void set_memory(Problem& problem, const Memory& memory);
+
 // Replaces the tensors by others of the same types, shapes and strides, as a plan is run on new
-// memory. kInvalidArgument, naming the tensor, if they differ.
+// memory. kInvalidArgument, naming the tensor, if they
+// differ or validate_memory() refuses them; the problem is as it was then.
 Status rebind(Problem& problem, const AttentionInputs& inputs, const AttentionOutputs& outputs);
 
 // For outputs that the library allocates.

@@ -1,4 +1,6 @@
+#include <array>
 #include <cmath>
+#include <cstdio>
 #include <limits>
 #include <string>
 
@@ -105,8 +107,10 @@ Status check_scores(Problem& p) {
   }
   p.scale = static_cast<float>(p.scale64);
   if (!std::isfinite(p.scale) && !p.is_float64()) {
-    return invalid_argument(
-        "scale: the number overflows float32; pass one of magnitude below 3.4e38");
+    std::array<char, 32> text;
+    std::snprintf(text.data(), text.size(), "%g", p.scale64);
+    return invalid_argument("scale: " + std::string(text.data()) +
+                            " overflows float32; pass a number of magnitude below 3.4e38");
   }
   if (o.softcap && !(std::isfinite(*o.softcap) && *o.softcap > 0)) {
     return invalid_argument("softcap: " + to_string(*o.softcap) +
@@ -288,10 +292,10 @@ Status check_masks(Problem& p) {
   }
   if (!bias.defined()) return {};
   if (!is_floating(bias.dtype) || (bias.dtype == DType::kFloat64 && !p.is_float64())) {
-    return invalid_argument(std::string(bias_name) + ": type " + std::string(name_of(bias.dtype)) +
-                            " can't be added to the scores of " +
-                            std::string(name_of(p.query.dtype)) +
-                            " inputs; pass float32, float16 or bfloat16");
+    return invalid_argument(
+        std::string(bias_name) + ": type " + std::string(name_of(bias.dtype)) +
+        " can't be added to the scores of " + std::string(name_of(p.query.dtype)) +
+        " inputs; pass float32, float16 or bfloat16" + (p.is_float64() ? ", or float64" : ""));
   }
   return broadcast(bias_name, bias, scores, p.bias);
 }
@@ -331,7 +335,8 @@ Status check_view(const char* name, const TensorView& view) {
                         axis_reach == std::numeric_limits<std::int64_t>::min() ||
                         std::abs(axis_reach) > kMaxElements - reach))) {
       return invalid_argument(std::string(name) + ": shape " + shape_string(view) +
-                              " with its strides spans more than 2^58 elements");
+                              " with its strides spans more than 2^58 elements; pass a smaller "
+                              "tensor");
     }
     elements *= extent;
     reach += std::abs(axis_reach);

@@ -70,13 +70,14 @@ Status allocate(DType dtype, std::span<const std::int64_t> shape, Tensor& tensor
   bool empty = false;
   for (std::int64_t extent : shape) {
     if (extent < 0)
-      return invalid_argument("shape: " + shape_string(view) + " has a negative extent");
+      return invalid_argument("shape: " + shape_string(view) +
+                              " has a negative extent; extents are 0 or more");
     empty = empty || extent == 0;
   }
   for (std::int64_t extent : shape) {
     if (empty) break;
     if (bytes > kMaxBytes / extent) {
-      return invalid_argument("shape: " + shape_string(view) + " is over 2^62 bytes");
+      return invalid_argument("shape: " + describe(view) + " is over 2^62 bytes; make it smaller");
     }
     bytes *= extent;
   }

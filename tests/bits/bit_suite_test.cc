@@ -2,8 +2,9 @@
 // floating-point mode gives the bits of the scalar program `exact`, on random problems that draw
 // every option jointly.
 //
-// QKV_BITS_PROBLEMS: problems of either kind in each shard (default 400; QKV_BITS_DEFAULT). QKV_BITS_FULL=1: the full
-// cross of instruction sets, ways, thread counts and modes for each problem, not a rotating part.
+// QKV_BITS_PROBLEMS: problems of either kind in each shard (default 400; QKV_BITS_DEFAULT).
+// QKV_BITS_FULL=1: the full cross of instruction sets, ways, thread counts and modes for each
+// problem, not a rotating part.
 #include <gtest/gtest.h>
 
 #include <cmath>

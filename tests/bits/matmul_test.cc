@@ -135,9 +135,9 @@ TEST(Matmul, RefusesWhatDoesNotFit) {
   expect_refused({a, {2, 3}}, {b, {3, 4}}, {a, {2, 4}},
                  "out: shares memory with a, b or itself; pass an output of its own");
   expect_refused({static_cast<float*>(nullptr), {2, 3}}, {b, {3, 4}}, good,
-                 "a: null pointer for float32 [2, 3]");
+                 "a: null pointer for float32 [2, 3]; pass the address of its first element");
   expect_refused({a, {2, 3}}, {b, {3, 4}}, {static_cast<float*>(nullptr), {2, 4}},
-                 "out: null pointer for float32 [2, 4]");
+                 "out: null pointer for float32 [2, 4]; pass the address of its first element");
   ExecutionOptions negative;
   negative.threads = -1;
   expect_refused({a, {2, 3}}, {b, {3, 4}}, good,

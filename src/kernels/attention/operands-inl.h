@@ -72,7 +72,8 @@ inline void transpose_queries(const Problem& p, const RowTile& tile, int lanes, 
   const float* rows[kMaxTileRows] = {};
   for (int r = 0; r < tile.rows; ++r) {
     rows[r] = float_rows(p.query, tile.sequence.buffer, tile.heads[r],
-                         tile.sequence.query_begin + tile.queries[r], 1, scratch + r * d)
+                         tile.sequence.query_begin + tile.queries[r], 1,
+                         in_place(p.query) ? nullptr : scratch + r * d)
                   .data;
   }
   for (int r = tile.rows; r < lanes; ++r) rows[r] = rows[tile.rows - 1];
