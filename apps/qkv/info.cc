@@ -48,7 +48,7 @@ void print_json(const PlanDescription& best) {
                      {"cpu", cpu_name()},
                      {"kernels", list},
                      {"isa", name_of(best.isa)},
-                     {"threads", {{"back_end", thread_back_end()}, {"available", best.threads}}}};
+                     {"threads", {{"back_end", thread_backend()}, {"available", best.threads}}}};
   fmt::print("{}\n", json.dump(2));
 }
 
@@ -59,7 +59,7 @@ void print_text(const PlanDescription& best) {
       "contract  {} version {}: dot products in groups of {}, blocks of {} keys, spans of {}\n",
       c.name, c.version, c.group, c.block, c.span);
   fmt::print("cpu       {}\n", cpu_name());
-  fmt::print("threads   {}, {} available\n", thread_back_end(), best.threads);
+  fmt::print("threads   {}, {} available\n", thread_backend(), best.threads);
   fmt::print("kernels\n");
   for (const KernelInfo& kernel : kernels()) {
     fmt::print("  {:<9} {}{}\n", name_of(kernel.isa), kernel.description,

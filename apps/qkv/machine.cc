@@ -16,8 +16,4 @@ PlanDescription describe_kernel(Isa isa) {
   return AttentionPlan({input, input, input}, outputs, {}, execution).description();
 }
 
-int available_threads() { return describe_kernel(Isa::kBest).threads; }
-
-const char* thread_back_end() { return QKV_THREAD_BACK_END; }
-
 }  // namespace qkv::app

@@ -10,12 +10,6 @@ namespace qkv::app {
 // instruction set can't be used.
 PlanDescription describe_kernel(Isa isa);
 
-// Threads that a call uses without --threads.
-int available_threads();
-
-// "oneTBB" or "serial"
-const char* thread_back_end();
-
 }  // namespace qkv::app
 
 #endif  // QKV_APPS_QKV_MACHINE_H_

@@ -25,6 +25,11 @@ bool isa_from_name(std::string_view name, Isa& isa);
 std::vector<Isa> built_isas();   // kernels in this build, the slowest first
 std::vector<Isa> usable_isas();  // those that this machine can run, the slowest first
 
+// Threads that a call made here and now uses if it names no number, and what runs them: "oneTBB" or
+// "serial".
+int available_threads();
+std::string_view thread_backend();
+
 // The CPU's own name; "unknown" where there is no way to ask.
 std::string cpu_name();
 

@@ -2,11 +2,17 @@
 
 #include <cstring>
 
+#include "parallel/parallel.h"
+
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
 
 namespace qkv {
+
+int available_threads() { return parallel::available_threads(); }
+
+std::string_view thread_backend() { return parallel::backend_name(); }
 
 std::string cpu_name() {
 #if defined(__x86_64__)

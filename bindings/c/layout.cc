@@ -1,0 +1,140 @@
+// Where the fields of the structs lie: for 64-bit machines, and for wasm32.
+#include <cstddef>
+
+#include "qkv.h"
+
+#if UINTPTR_MAX > 0xffffffffu || defined(__wasm32__)
+
+namespace {
+constexpr bool kWide = sizeof(void*) == 8;
+}  // namespace
+
+#define QKV_AT(type, field, wide, narrow) \
+  static_assert(offsetof(type, field) == (kWide ? wide : narrow))
+#define QKV_SIZE(type, wide, narrow) static_assert(sizeof(type) == (kWide ? wide : narrow))
+
+QKV_AT(qkv_tensor, data, 0, 0);
+QKV_AT(qkv_tensor, dtype, 8, 4);
+QKV_AT(qkv_tensor, rank, 12, 8);
+QKV_AT(qkv_tensor, extents, 16, 16);
+QKV_AT(qkv_tensor, strides, 48, 48);
+QKV_SIZE(qkv_tensor, 80, 80);
+
+QKV_AT(qkv_contract, struct_size, 0, 0);
+QKV_AT(qkv_contract, version, 4, 4);
+QKV_AT(qkv_contract, block, 8, 8);
+QKV_AT(qkv_contract, span, 16, 16);
+QKV_AT(qkv_contract, group, 24, 24);
+QKV_AT(qkv_contract, name, 32, 32);
+QKV_SIZE(qkv_contract, 40, 40);
+
+QKV_AT(qkv_attention_inputs, struct_size, 0, 0);
+QKV_AT(qkv_attention_inputs, reserved, 4, 4);
+QKV_AT(qkv_attention_inputs, query, 8, 8);
+QKV_AT(qkv_attention_inputs, key, 16, 12);
+QKV_AT(qkv_attention_inputs, value, 24, 16);
+QKV_SIZE(qkv_attention_inputs, 32, 20);
+
+QKV_AT(qkv_attention_outputs, struct_size, 0, 0);
+QKV_AT(qkv_attention_outputs, reserved, 4, 4);
+QKV_AT(qkv_attention_outputs, out, 8, 8);
+QKV_AT(qkv_attention_outputs, lse, 16, 12);
+QKV_AT(qkv_attention_outputs, weights, 24, 16);
+QKV_AT(qkv_attention_outputs, heads, 32, 20);
+QKV_AT(qkv_attention_outputs, head_count, 40, 24);
+QKV_AT(qkv_attention_outputs, rows, 48, 32);
+QKV_AT(qkv_attention_outputs, row_count, 56, 40);
+QKV_SIZE(qkv_attention_outputs, 64, 48);
+
+QKV_AT(qkv_score_tile, struct_size, 0, 0);
+QKV_AT(qkv_score_tile, reserved, 4, 4);
+QKV_AT(qkv_score_tile, batch, 8, 8);
+QKV_AT(qkv_score_tile, rows, 16, 16);
+QKV_AT(qkv_score_tile, keys, 24, 24);
+QKV_AT(qkv_score_tile, first_key, 32, 32);
+QKV_AT(qkv_score_tile, heads, 40, 40);
+QKV_AT(qkv_score_tile, positions, 48, 44);
+QKV_AT(qkv_score_tile, scores, 56, 48);
+QKV_AT(qkv_score_tile, row_stride, 64, 56);
+QKV_AT(qkv_score_tile, key_stride, 72, 64);
+QKV_SIZE(qkv_score_tile, 80, 72);
+
+QKV_AT(qkv_mask_tile, struct_size, 0, 0);
+QKV_AT(qkv_mask_tile, reserved, 4, 4);
+QKV_AT(qkv_mask_tile, batch, 8, 8);
+QKV_AT(qkv_mask_tile, rows, 16, 16);
+QKV_AT(qkv_mask_tile, keys, 24, 24);
+QKV_AT(qkv_mask_tile, first_key, 32, 32);
+QKV_AT(qkv_mask_tile, heads, 40, 40);
+QKV_AT(qkv_mask_tile, positions, 48, 44);
+QKV_AT(qkv_mask_tile, live, 56, 48);
+QKV_SIZE(qkv_mask_tile, 64, 56);
+
+QKV_AT(qkv_mask_block, struct_size, 0, 0);
+QKV_AT(qkv_mask_block, reserved, 4, 4);
+QKV_AT(qkv_mask_block, batch, 8, 8);
+QKV_AT(qkv_mask_block, head, 16, 16);
+QKV_AT(qkv_mask_block, first_position, 24, 24);
+QKV_AT(qkv_mask_block, last_position, 32, 32);
+QKV_AT(qkv_mask_block, first_key, 40, 40);
+QKV_AT(qkv_mask_block, last_key, 48, 48);
+QKV_SIZE(qkv_mask_block, 56, 56);
+
+QKV_AT(qkv_attention_options, struct_size, 0, 0);
+QKV_AT(qkv_attention_options, causal, 4, 4);
+QKV_AT(qkv_attention_options, scale, 8, 8);
+QKV_AT(qkv_attention_options, has_scale, 16, 16);
+QKV_AT(qkv_attention_options, has_softcap, 20, 20);
+QKV_AT(qkv_attention_options, softcap, 24, 24);
+QKV_AT(qkv_attention_options, has_window, 28, 28);
+QKV_AT(qkv_attention_options, window_left, 32, 32);
+QKV_AT(qkv_attention_options, window_right, 40, 40);
+QKV_AT(qkv_attention_options, alignment, 48, 48);
+QKV_AT(qkv_attention_options, arithmetic, 52, 52);
+QKV_AT(qkv_attention_options, bias, 56, 56);
+QKV_AT(qkv_attention_options, mask, 64, 60);
+QKV_AT(qkv_attention_options, score_mod, 72, 64);
+QKV_AT(qkv_attention_options, score_mod_context, 80, 68);
+QKV_AT(qkv_attention_options, mask_mod, 88, 72);
+QKV_AT(qkv_attention_options, mask_mod_context, 96, 76);
+QKV_AT(qkv_attention_options, block_predicate, 104, 80);
+QKV_AT(qkv_attention_options, block_predicate_context, 112, 84);
+QKV_AT(qkv_attention_options, alibi_slopes, 120, 88);
+QKV_AT(qkv_attention_options, alibi_slope_count, 128, 96);
+QKV_AT(qkv_attention_options, sinks, 136, 104);
+QKV_AT(qkv_attention_options, sink_count, 144, 112);
+QKV_AT(qkv_attention_options, key_begin, 152, 120);
+QKV_AT(qkv_attention_options, key_begin_count, 160, 128);
+QKV_AT(qkv_attention_options, key_lengths, 168, 136);
+QKV_AT(qkv_attention_options, key_length_count, 176, 144);
+QKV_AT(qkv_attention_options, query_lengths, 184, 152);
+QKV_AT(qkv_attention_options, query_length_count, 192, 160);
+QKV_AT(qkv_attention_options, query_cu_seqlens, 200, 168);
+QKV_AT(qkv_attention_options, query_cu_seqlen_count, 208, 176);
+QKV_AT(qkv_attention_options, key_cu_seqlens, 216, 184);
+QKV_AT(qkv_attention_options, key_cu_seqlen_count, 224, 192);
+QKV_AT(qkv_attention_options, query_offset, 232, 200);
+QKV_AT(qkv_attention_options, query_offset_count, 240, 208);
+QKV_SIZE(qkv_attention_options, 248, 216);
+
+QKV_AT(qkv_execution, struct_size, 0, 0);
+QKV_AT(qkv_execution, threads, 4, 4);
+QKV_AT(qkv_execution, isa, 8, 8);
+QKV_AT(qkv_execution, check_block_predicate, 12, 12);
+QKV_AT(qkv_execution, cancel, 16, 16);
+QKV_AT(qkv_execution, progress, 24, 20);
+QKV_AT(qkv_execution, progress_context, 32, 24);
+QKV_SIZE(qkv_execution, 40, 28);
+
+QKV_AT(qkv_plan_description, struct_size, 0, 0);
+QKV_AT(qkv_plan_description, isa, 4, 4);
+QKV_AT(qkv_plan_description, threads, 8, 8);
+QKV_AT(qkv_plan_description, reserved, 12, 12);
+QKV_AT(qkv_plan_description, tasks, 16, 16);
+QKV_AT(qkv_plan_description, rows_per_tile, 24, 24);
+QKV_AT(qkv_plan_description, workspace_bytes, 32, 32);
+QKV_AT(qkv_plan_description, weights_bytes, 40, 40);
+QKV_AT(qkv_plan_description, kernel, 48, 48);
+QKV_SIZE(qkv_plan_description, 56, 56);
+
+#endif

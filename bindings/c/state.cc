@@ -1,0 +1,116 @@
+#include "qkv/state.h"
+
+#include <cstddef>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "boundary.h"
+#include "convert.h"
+
+using qkv::State;
+using qkv::Status;
+using namespace qkv::c;
+
+struct qkv_state {
+  State state;
+};
+
+qkv_status qkv_state_of(const qkv_attention_inputs* inputs, int64_t first_key,
+                        const qkv_attention_options* options, const qkv_execution* execution,
+                        qkv_state** state) {
+  return guarded([&]() -> Status {
+    if (state == nullptr) return null_argument("state");
+    *state = nullptr;
+    qkv::AttentionInputs in;
+    qkv::AttentionOptions what;
+    qkv::ExecutionOptions how;
+    CallbackRecord callbacks;
+    if (Status s = to_inputs(inputs, in); !s.ok()) return s;
+    if (Status s = to_options(options, callbacks, what); !s.ok()) return s;
+    if (Status s = to_execution(execution, callbacks, how); !s.ok()) return s;
+    throw_on_failure(what, callbacks);
+    throw_on_failure(how, callbacks);
+    *state = new qkv_state{State::of(in, first_key, what, how)};
+    return {};
+  });
+}
+
+qkv_status qkv_state_keys(const qkv_state* state, int64_t* first_key, int64_t* end_key) {
+  return guarded([&]() -> Status {
+    if (state == nullptr) return null_argument("state");
+    if (first_key == nullptr) return null_argument("first_key");
+    if (end_key == nullptr) return null_argument("end_key");
+    *first_key = state->state.first_key();
+    *end_key = state->state.end_key();
+    return {};
+  });
+}
+
+qkv_status qkv_state_merge(qkv_state* state, const qkv_state* other) {
+  return guarded([&]() -> Status {
+    if (state == nullptr) return null_argument("state");
+    if (other == nullptr) return null_argument("other");
+    state->state.merge(other->state);
+    return {};
+  });
+}
+
+qkv_status qkv_state_finish(const qkv_state* state, const qkv_attention_outputs* outputs,
+                            const float* sinks, int64_t sink_count) {
+  return guarded([&]() -> Status {
+    if (state == nullptr) return null_argument("state");
+    qkv::AttentionOutputs out;
+    std::span<const float> logits;
+    if (Status s = to_outputs(outputs, out); !s.ok()) return s;
+    if (Status s = to_span("sinks", sinks, sink_count, logits); !s.ok()) return s;
+    state->state.finish(out, logits);
+    return {};
+  });
+}
+
+qkv_status qkv_state_serialize(const qkv_state* state, void* bytes, int64_t capacity,
+                               int64_t* size) {
+  return guarded([&]() -> Status {
+    if (state == nullptr) return null_argument("state");
+    if (size == nullptr) return null_argument("size");
+    if (Status s = check_array("bytes", bytes, capacity); !s.ok()) return s;
+    const std::vector<std::byte> serialized = state->state.serialize();
+    *size = static_cast<std::int64_t>(serialized.size());
+    if (bytes == nullptr) return {};
+    if (capacity < *size) {
+      return qkv::invalid_argument("bytes: a capacity of " + std::to_string(capacity) +
+                                   " is too little; this state has " + std::to_string(*size) +
+                                   " bytes");
+    }
+    std::memcpy(bytes, serialized.data(), serialized.size());
+    return {};
+  });
+}
+
+qkv_status qkv_state_deserialize(const void* bytes, int64_t size, qkv_state** state) {
+  return guarded([&]() -> Status {
+    if (state == nullptr) return null_argument("state");
+    *state = nullptr;
+    std::span<const std::byte> serialized;
+    if (Status s = to_span("bytes", static_cast<const std::byte*>(bytes), size, serialized);
+        !s.ok()) {
+      return s;
+    }
+    *state = new qkv_state{State::deserialize(serialized)};
+    return {};
+  });
+}
+
+qkv_status qkv_state_copy(const qkv_state* state, qkv_state** copy) {
+  return guarded([&]() -> Status {
+    if (copy == nullptr) return null_argument("copy");
+    *copy = nullptr;
+    if (state == nullptr) return null_argument("state");
+    *copy = new qkv_state{*state};
+    return {};
+  });
+}
+
+void qkv_state_destroy(qkv_state* state) { delete state; }
