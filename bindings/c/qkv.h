@@ -250,7 +250,6 @@ void qkv_cancel_flag_reset(qkv_cancel_flag* flag);
 void qkv_cancel_flag_destroy(qkv_cancel_flag* flag);  // after the calls and plans that use it
 
 // `share`: of the work that is done, 0 to 1. From one thread at a time. Not 0 stops the call.
-// Called by qkv_attention() and plans; states and matrix products don't report.
 typedef int32_t (*qkv_progress)(void* context, double share);
 
 typedef struct qkv_execution {

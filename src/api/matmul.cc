@@ -1,12 +1,18 @@
 #include "qkv/matmul.h"
 
+#include "api/callbacks.h"
 #include "plan/product.h"
 
 namespace qkv {
 
 void matmul(const TensorView& a, const TensorView& b, const MutableTensorView& out,
             const ExecutionOptions& execution) {
-  throw_if_error(run_product(a, b, out, execution));
+  CallbackGuard callbacks;
+  ExecutionOptions guarded = execution;
+  callbacks.wrap(guarded);
+  const Status status = run_product(a, b, out, guarded, callbacks.stop());
+  callbacks.rethrow();
+  throw_if_error(status);
 }
 
 Tensor matmul(const TensorView& a, const TensorView& b, const ExecutionOptions& execution) {

@@ -49,8 +49,10 @@ State State::of(const AttentionInputs& inputs, std::int64_t first_key,
   }
   CallbackGuard callbacks;
   callbacks.wrap(problem.options);
+  ExecutionOptions guarded = execution;
+  callbacks.wrap(guarded);
   State state;
-  const Status status = compute_states(problem, execution, callbacks.stop(), state.impl_->states);
+  const Status status = compute_states(problem, guarded, callbacks.stop(), state.impl_->states);
   callbacks.rethrow();
   throw_if_error(status);
   return state;

@@ -37,7 +37,10 @@ Status Plan::make(Problem problem, const ExecutionOptions& execution, std::uniqu
 }
 
 Plan::Plan(Problem problem, const ExecutionOptions& execution, const KernelSet& kernels)
-    : problem_(std::move(problem)), execution_(execution), kernel_(kernels.attention) {
+    : problem_(std::move(problem)),
+      execution_(execution),
+      kernel_(kernels.attention),
+      progress_(execution_.progress) {
   control_.cancel = execution.cancel;
   control_.check_block_predicate = execution.check_block_predicate;
   control_.predicate_failed = &predicate_failed_;
@@ -139,8 +142,7 @@ Status Plan::run(std::span<std::byte> workspace, const std::atomic<bool>* stop) 
   if (Status s = prepare_workspace(workspace); !s.ok()) return s;
   control_.stop = stop;
   predicate_failed_ = false;
-  tasks_done_ = 0;
-  reported_ = 0;
+  progress_.start(description_.tasks);
   if (problem_.is_float64()) {
     run_float64();
   } else {
@@ -155,19 +157,8 @@ Status Plan::run(std::span<std::byte> workspace, const std::atomic<bool>* stop) 
         "make them agree");
   }
   write_dead_rows();
-  if (execution_.progress) execution_.progress(1.0);
+  progress_.finish();
   return {};
-}
-
-void Plan::task_done() {
-  const std::int64_t done = ++tasks_done_;
-  if (!execution_.progress || done >= description_.tasks) return;
-  if (reporting_.test_and_set(std::memory_order_acquire)) return;  // another thread is reporting
-  if (done > reported_) {  // a thread that was late must not report less than another has
-    reported_ = done;
-    execution_.progress(static_cast<double>(done) / static_cast<double>(description_.tasks));
-  }
-  reporting_.clear(std::memory_order_release);
 }
 
 // ---- Tiles --------------------------------------------------------------------------------------
@@ -234,7 +225,7 @@ void Plan::run_tile(std::int64_t tile, int slot) {
                  control_);
   kernel_.add_sinks(rows, p.options.sinks, states, p.d_v());
   kernel_.finish(p.out, p.lse, rows, states, p.d_v());
-  task_done();
+  progress_.task_done();
 }
 
 void Plan::run_chunk(std::int64_t task, int slot) {
@@ -245,7 +236,7 @@ void Plan::run_chunk(std::int64_t task, int slot) {
   fill_tile(tile, rows);
   kernel_.states(problem_, rows, keys_of_chunk(chunk), chunk_states(tile, chunk),
                  slot_scratch(slot), control_);
-  task_done();
+  progress_.task_done();
 }
 
 void Plan::finish_tile(std::int64_t tile) {
@@ -333,7 +324,7 @@ void Plan::run_weights(std::int64_t task, int slot) {
     kernel_.add_sinks(tile, p.options.sinks, states, p.d_v());
     kernel_.weights(p, tile, states, offsets, slot_scratch(slot), control_);
   }
-  task_done();
+  progress_.task_done();
 }
 
 // ---- float64 ------------------------------------------------------------------------------------
@@ -355,7 +346,7 @@ void Plan::run_float64() {
     for (std::int64_t i = begin; i < end && !control_.cancelled(); ++i) {
       reference::attention_rows(p, sequence, head, i, i + 1, scores(slot));
     }
-    task_done();
+    progress_.task_done();
   };
   executor_->run(tiles_, rows);
   const auto weights = [&](std::int64_t task, int slot) {
@@ -364,7 +355,7 @@ void Plan::run_float64() {
     const std::int64_t all_heads = p.weights.extents[1], all_rows = p.weights.extents[2];
     reference::weights_row(p, task / all_rows / all_heads, task / all_rows % all_heads,
                            task % all_rows, scores(slot));
-    task_done();
+    progress_.task_done();
   };
   executor_->run(weight_tasks_, weights);
 }

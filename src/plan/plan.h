@@ -11,6 +11,7 @@
 
 #include "kernels/registry.h"
 #include "parallel/parallel.h"
+#include "plan/progress.h"
 #include "problem/problem.h"
 
 namespace qkv {
@@ -54,7 +55,6 @@ class Plan {
   void run_weights(std::int64_t task, int slot);
   void run_float64();
   void write_dead_rows();
-  void task_done();
 
   float* slot_states(int slot) { return reinterpret_cast<float*>(slot_memory(slot)); }
   std::byte* slot_memory(int slot) { return memory_ + slot * slot_bytes_; }
@@ -79,9 +79,7 @@ class Plan {
   std::byte* memory_ = nullptr;
   Control control_;
   std::atomic<bool> predicate_failed_{false};
-  std::atomic<std::int64_t> tasks_done_{0};
-  std::atomic_flag reporting_ = ATOMIC_FLAG_INIT;  // guards reported_
-  std::int64_t reported_ = 0;                      // tasks done at the last report
+  Progress progress_;
 };
 
 }  // namespace qkv

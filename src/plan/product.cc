@@ -9,12 +9,16 @@
 #include "kernels/registry.h"
 #include "parallel/parallel.h"
 #include "plan/isa.h"
+#include "plan/progress.h"
 #include "problem/checks.h"
 #include "problem/overlap.h"
 #include "simd/float_environment.h"
 
 namespace qkv {
 namespace {
+
+// Rows of one kernel call: enough that packing a panel of b costs little beside them.
+constexpr std::int64_t kRowsAtOnce = 4096;
 
 bool has_contract_a(DType dtype) { return is_floating(dtype) && dtype != DType::kFloat64; }
 
@@ -59,7 +63,7 @@ Status infer_product_shape(const TensorView& a, const TensorView& b,
 }
 
 Status run_product(const TensorView& a, const TensorView& b, const MutableTensorView& out,
-                   const ExecutionOptions& execution) {
+                   const ExecutionOptions& execution, const std::atomic<bool>* stop) {
   std::vector<std::int64_t> shape;
   if (Status s = infer_product_shape(a, b, shape); !s.ok()) return s;
   if (Status s = check_view("out", out); !s.ok()) return s;
@@ -100,20 +104,28 @@ Status run_product(const TensorView& a, const TensorView& b, const MutableTensor
   if (!memory) return {StatusCode::kOutOfMemory, "no memory for a workspace of the matrix product"};
   const std::int64_t panels = (product.n() + kernel.tile_columns - 1) / kernel.tile_columns;
   const std::int64_t columns = product.out.extents[1];
-  std::atomic<bool> cancelled{false};
+  const auto cancelled = [&] {
+    return (execution.cancel != nullptr && *execution.cancel) || (stop != nullptr && *stop);
+  };
+  Progress progress(execution.progress);
   const auto task = [&](std::int64_t index, int slot) {
-    if (execution.cancel != nullptr && *execution.cancel) cancelled = true;
-    if (cancelled) return;
     const FloatEnvironment environment;
     const std::int64_t matrix = index / panels;
-    kernel.columns(product, matrix / columns, matrix % columns,
-                   index % panels * kernel.tile_columns,
-                   memory.get() + static_cast<std::size_t>(slot) * slot_bytes);
+    // A tile at a time, so that a tall product too is stopped soon.
+    for (std::int64_t row = 0; row < product.m() && !cancelled(); row += kRowsAtOnce) {
+      kernel.columns(product, matrix / columns, matrix % columns, row,
+                     std::min(row + kRowsAtOnce, product.m()), index % panels * kernel.tile_columns,
+                     memory.get() + static_cast<std::size_t>(slot) * slot_bytes);
+    }
+    progress.task_done();
   };
-  executor.run(product.out.extents[0] * columns * panels, task);
-  if (cancelled) {
+  const std::int64_t tasks = product.out.extents[0] * columns * panels;
+  progress.start(tasks);
+  executor.run(tasks, task);
+  if (cancelled()) {
     return {StatusCode::kCancelled, "the call was cancelled; its outputs are unspecified"};
   }
+  progress.finish();
   return {};
 }
 

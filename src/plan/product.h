@@ -2,6 +2,7 @@
 #ifndef QKV_PLAN_PRODUCT_H_
 #define QKV_PLAN_PRODUCT_H_
 
+#include <atomic>
 #include <vector>
 
 #include "qkv/options.h"
@@ -14,8 +15,9 @@ namespace qkv {
 Status infer_product_shape(const TensorView& a, const TensorView& b,
                            std::vector<std::int64_t>& shape);
 
+// `stop`, if not null, ends the run like a cancelled one.
 Status run_product(const TensorView& a, const TensorView& b, const MutableTensorView& out,
-                   const ExecutionOptions& execution);
+                   const ExecutionOptions& execution, const std::atomic<bool>* stop = nullptr);
 
 }  // namespace qkv
 

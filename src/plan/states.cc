@@ -10,6 +10,7 @@
 #include "kernels/registry.h"
 #include "parallel/parallel.h"
 #include "plan/isa.h"
+#include "plan/progress.h"
 #include "problem/checks.h"
 #include "problem/overlap.h"
 #include "simd/float_environment.h"
@@ -79,6 +80,7 @@ Status compute_states(const Problem& p, const ExecutionOptions& execution,
   if (!memory) return {StatusCode::kOutOfMemory, "no memory for a workspace of the state"};
   std::atomic<bool> predicate_failed{false};
   const Control control{execution.cancel, stop, execution.check_block_predicate, &predicate_failed};
+  Progress progress(execution.progress);
   const auto task = [&](std::int64_t index, int slot) {
     if (control.cancelled()) return;
     const FloatEnvironment environment;
@@ -95,12 +97,16 @@ Status compute_states(const Problem& p, const ExecutionOptions& execution,
     kernel.states(p, rows, {node.first_span * kSpan, node.end_span * kSpan},
                   node.states.data() + (head * rows_of_head + first) * stride,
                   memory.get() + static_cast<std::size_t>(slot) * slot_bytes, control);
+    progress.task_done();
   };
-  executor.run(static_cast<std::int64_t>(states.nodes.size()) * tiles, task);
+  const std::int64_t tasks = static_cast<std::int64_t>(states.nodes.size()) * tiles;
+  progress.start(tasks);
+  executor.run(tasks, task);
   if (control.cancelled()) return {StatusCode::kCancelled, "the call was cancelled"};
   if (predicate_failed) {
     return invalid_argument("block_predicate: it contradicts mask_mod; make them agree");
   }
+  progress.finish();
   return {};
 }
 

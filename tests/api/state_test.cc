@@ -4,8 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <vector>
 
@@ -112,6 +113,22 @@ TEST_F(StateTest, LseIsThatOfTheWholeRange) {
     sum += std::exp(s / 4);
   }
   EXPECT_NEAR(lse[3 * kQueries], std::log(sum), 1e-6 * std::log(sum));
+}
+
+TEST_F(StateTest, ReportsProgressAndStopsForAThrowingCallback) {
+  std::vector<double> shares;
+  ExecutionOptions execution;
+  execution.progress = [&](double share) { shares.push_back(share); };
+  State::of(piece(0, kKeys), 0, {}, execution);
+  ASSERT_FALSE(shares.empty());
+  EXPECT_TRUE(std::is_sorted(shares.begin(), shares.end()));
+  EXPECT_EQ(shares.back(), 1.0);
+  execution.progress = [](double) { throw 5; };
+  EXPECT_THROW(State::of(piece(0, kKeys), 0, {}, execution), int);
+  std::atomic<bool> cancel{true};
+  execution = {};
+  execution.cancel = &cancel;
+  EXPECT_THROW(State::of(piece(0, kKeys), 0, {}, execution), Cancelled);
 }
 
 TEST_F(StateTest, NoKeysGiveZeroAndMinusInfinity) {

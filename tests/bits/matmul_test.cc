@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <Eigen/Dense>
+#include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstring>
 #include <vector>
@@ -104,6 +106,23 @@ TEST(Matmul, WidensHalvesAndRoundsToThem) {
   matmul({a, DType::kFloat16, {1, 2}}, {b, DType::kBFloat16, {2, 1}},
          {out, DType::kFloat16, {1, 1}});
   EXPECT_EQ(out[0], 0x4700);  // 7
+}
+
+TEST(Matmul, ReportsProgressAndCanBeStopped) {
+  const std::vector<float> a(200 * 8, 1.0f), b(8 * 300, 1.0f);
+  std::vector<double> shares;
+  ExecutionOptions execution;
+  execution.progress = [&](double share) { shares.push_back(share); };
+  matmul({a.data(), {200, 8}}, {b.data(), {8, 300}}, execution);
+  ASSERT_FALSE(shares.empty());
+  EXPECT_TRUE(std::is_sorted(shares.begin(), shares.end()));
+  EXPECT_EQ(shares.back(), 1.0);
+  execution.progress = [](double) { throw 5; };
+  EXPECT_THROW(matmul({a.data(), {200, 8}}, {b.data(), {8, 300}}, execution), int);
+  std::atomic<bool> cancel{true};
+  execution = {};
+  execution.cancel = &cancel;
+  EXPECT_THROW(matmul({a.data(), {200, 8}}, {b.data(), {8, 300}}, execution), Cancelled);
 }
 
 void expect_refused(const TensorView& a, const TensorView& b, const MutableTensorView& out,

@@ -25,12 +25,13 @@ struct MatmulKernel {
   int tile_rows;     // rows of a computed at once
   int tile_columns;  // columns of b computed at once
 
-  // Bytes of scratch memory that tile() needs, any alignment.
+  // Bytes of scratch memory that columns() needs, any alignment.
   std::size_t (*scratch_bytes)(const MatrixProduct& product);
 
-  // Columns [column, column + tile_columns) of all rows of out, in matrix (x, y) of the batch.
-  void (*columns)(const MatrixProduct& product, std::int64_t x, std::int64_t y, std::int64_t column,
-                  std::byte* scratch);
+  // Columns [column, column + tile_columns) of the rows [begin, end) of out, in matrix (x, y) of
+  // the batch.
+  void (*columns)(const MatrixProduct& product, std::int64_t x, std::int64_t y, std::int64_t begin,
+                  std::int64_t end, std::int64_t column, std::byte* scratch);
 };
 
 }  // namespace qkv
