@@ -77,6 +77,8 @@ void Plan::plan_float32() {
     longest = std::max(longest, sequence.end_key);
   }
   if (!p.out.defined() && !p.lse.defined()) tiles_ = 0;
+  tiles_at_once_ = std::clamp<std::int64_t>(tiles_ / kEnoughTasks, 1, kTilesAtOnce);
+  const std::int64_t tile_tasks = divide_up(tiles_, tiles_at_once_);
   const std::int64_t spans = divide_up(longest, kSpan);
   if (tiles_ > 0 && tiles_ < kEnoughTasks && spans > 1) {
     chunk_spans_ = 1;
@@ -91,15 +93,16 @@ void Plan::plan_float32() {
   const auto state_bytes = static_cast<std::size_t>(state_stride(p.d_v())) * sizeof(float);
   const auto tile_rows = static_cast<std::size_t>(kernel_.tile_rows);
   states_bytes_ = round_up(tile_rows * state_bytes);
-  slot_bytes_ = states_bytes_ + round_up(kernel_.scratch_bytes(p) + 64);
+  slot_bytes_ = static_cast<std::size_t>(tiles_at_once_) * states_bytes_ +
+                round_up(kernel_.scratch_bytes(p) + 64);
   const std::size_t chunk_bytes =
       chunk_spans_ == 0 ? 0 : static_cast<std::size_t>(tiles_ * chunks_) * states_bytes_;
   description_.kernel = std::string(kernel_.name) + ", tiles of " +
                         std::to_string(kernel_.tile_rows) + " queries x " + std::to_string(kBlock) +
                         " keys";
-  description_.tasks = tiles_ * chunks_ + weight_tasks_;
+  description_.tasks = tile_tasks * chunks_ + weight_tasks_;
   description_.rows_per_tile = kernel_.tile_rows;
-  plan_slots(std::max(tiles_ * chunks_, weight_tasks_), chunk_bytes);
+  plan_slots(std::max(tile_tasks * chunks_, weight_tasks_), chunk_bytes);
 }
 
 void Plan::plan_float64() {
@@ -202,8 +205,9 @@ void Plan::run_float32() {
   // The last tiles first: with a causal mask they have the most keys, and big tasks last would
   // leave threads idle at the end.
   if (chunk_spans_ == 0) {
-    const auto task = [&](std::int64_t index, int slot) { run_tile(tiles_ - 1 - index, slot); };
-    executor_->run(tiles_, task);
+    const std::int64_t tasks = divide_up(tiles_, tiles_at_once_);
+    const auto task = [&](std::int64_t index, int slot) { run_tiles(tasks - 1 - index, slot); };
+    executor_->run(tasks, task);
   } else {
     const auto task = [&](std::int64_t index, int slot) { run_chunk(index, slot); };
     executor_->run(tiles_ * chunks_, task);
@@ -214,17 +218,22 @@ void Plan::run_float32() {
   executor_->run(weight_tasks_, weights);
 }
 
-void Plan::run_tile(std::int64_t tile, int slot) {
+void Plan::run_tiles(std::int64_t task, int slot) {
   if (control_.cancelled()) return;
   const FloatEnvironment environment;
   const Problem& p = problem_;
-  RowTile rows;
-  fill_tile(tile, rows);
+  RowTile tiles[kTilesAtOnce];
+  const std::int64_t first = task * tiles_at_once_;
+  const auto count = static_cast<int>(std::min<std::int64_t>(tiles_at_once_, tiles_ - first));
+  for (int n = 0; n < count; ++n) fill_tile(first + n, tiles[n]);
   float* states = slot_states(slot);
-  kernel_.states(p, rows, {0, std::numeric_limits<std::int64_t>::max()}, states, slot_scratch(slot),
-                 control_);
-  kernel_.add_sinks(rows, p.options.sinks, states, p.d_v());
-  kernel_.finish(p.out, p.lse, rows, states, p.d_v());
+  kernel_.states(p, tiles, count, {0, std::numeric_limits<std::int64_t>::max()}, states,
+                 slot_scratch(slot), control_);
+  for (int n = 0; n < count; ++n) {
+    kernel_.add_sinks(tiles[n], p.options.sinks, states, p.d_v());
+    kernel_.finish(p.out, p.lse, tiles[n], states, p.d_v());
+    states += tiles[n].rows * state_stride(p.d_v());
+  }
   progress_.task_done();
 }
 
@@ -234,7 +243,7 @@ void Plan::run_chunk(std::int64_t task, int slot) {
   const std::int64_t tile = task / chunks_, chunk = task % chunks_;
   RowTile rows;
   fill_tile(tile, rows);
-  kernel_.states(problem_, rows, keys_of_chunk(chunk), chunk_states(tile, chunk),
+  kernel_.states(problem_, &rows, 1, keys_of_chunk(chunk), chunk_states(tile, chunk),
                  slot_scratch(slot), control_);
   progress_.task_done();
 }
@@ -319,7 +328,7 @@ void Plan::run_weights(std::int64_t task, int slot) {
       tile.add(head, i);
     }
     if (tile.rows == 0) continue;
-    kernel_.states(p, tile, {0, std::numeric_limits<std::int64_t>::max()}, states,
+    kernel_.states(p, &tile, 1, {0, std::numeric_limits<std::int64_t>::max()}, states,
                    slot_scratch(slot), control_);
     kernel_.add_sinks(tile, p.options.sinks, states, p.d_v());
     kernel_.weights(p, tile, states, offsets, slot_scratch(slot), control_);

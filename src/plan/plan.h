@@ -49,7 +49,7 @@ class Plan {
   KeyRange keys_of_chunk(std::int64_t chunk) const;
 
   void run_float32();
-  void run_tile(std::int64_t tile, int slot);
+  void run_tiles(std::int64_t task, int slot);
   void run_chunk(std::int64_t task, int slot);
   void finish_tile(std::int64_t tile);
   void run_weights(std::int64_t task, int slot);
@@ -58,7 +58,9 @@ class Plan {
 
   float* slot_states(int slot) { return reinterpret_cast<float*>(slot_memory(slot)); }
   std::byte* slot_memory(int slot) { return memory_ + slot * slot_bytes_; }
-  std::byte* slot_scratch(int slot) { return slot_memory(slot) + states_bytes_; }
+  std::byte* slot_scratch(int slot) {
+    return slot_memory(slot) + static_cast<std::size_t>(tiles_at_once_) * states_bytes_;
+  }
   float* chunk_states(std::int64_t tile, std::int64_t chunk);
 
   Problem problem_;
@@ -68,7 +70,8 @@ class Plan {
 
   std::vector<std::int64_t> tiles_before_;  // [sequences + 1] tiles of earlier sequences
   std::int64_t tiles_ = 0;
-  std::int64_t chunk_spans_ = 0;  // spans of a chunk, a power of two; 0: keys are not cut
+  std::int64_t tiles_at_once_ = 1;  // tiles of a task
+  std::int64_t chunk_spans_ = 0;    // spans of a chunk, a power of two; 0: keys are not cut
   std::int64_t chunks_ = 1;
   std::int64_t weight_tasks_ = 0;
   std::size_t states_bytes_ = 0, slot_bytes_ = 0;

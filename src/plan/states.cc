@@ -94,7 +94,7 @@ Status compute_states(const Problem& p, const ExecutionOptions& execution,
       rows.add(rows.key_head * p.group() + r / p.queries(), r % p.queries());
     }
     // Rows of a group follow each other in [B, Hq, Lq].
-    kernel.states(p, rows, {node.first_span * kSpan, node.end_span * kSpan},
+    kernel.states(p, &rows, 1, {node.first_span * kSpan, node.end_span * kSpan},
                   node.states.data() + (head * rows_of_head + first) * stride,
                   memory.get() + static_cast<std::size_t>(slot) * slot_bytes, control);
     progress.task_done();

@@ -17,16 +17,29 @@ inline std::size_t scratch_bytes(const Problem& p) {
   return static_cast<std::size_t>(floats) * sizeof(float);
 }
 
-inline void states_of_tile(const Problem& p, const RowTile& tile, KeyRange keys, float* states,
-                           std::byte* scratch, const Control& control) {
-  if (tile.rows <= kFewRows) {
-    FewRows(p, tile, keys, scratch, control).run(states);
-  } else if (tile.rows <= kLanes) {
-    Tile<1>(p, tile, keys, scratch, control).run(states);
-  } else if (tile.rows <= 2 * kLanes) {
-    Tile<2>(p, tile, keys, scratch, control).run(states);
-  } else {
-    Tile<kTileVectors>(p, tile, keys, scratch, control).run(states);
+// Full tiles of one key head run together, so that they share each strip of keys; smaller ones by
+// themselves.
+inline void states_of_tiles(const Problem& p, const RowTile* tiles, int count, KeyRange keys,
+                            float* states, std::byte* scratch, const Control& control) {
+  const std::int64_t stride = state_stride(p.d_v());
+  for (int first = 0, end = 0; first < count; first = end) {
+    const RowTile& tile = tiles[first];
+    end = first + 1;
+    if (tile.rows <= kFewRows) {
+      FewRows(p, tile, keys, scratch, control).run(states);
+    } else if (tile.rows <= kLanes) {
+      run_tiles<1>(p, &tile, 1, keys, states, scratch, control);
+    } else if (tile.rows <= 2 * kLanes) {
+      run_tiles<2>(p, &tile, 1, keys, states, scratch, control);
+    } else {
+      while (end < count && tiles[end].rows > 2 * kLanes &&
+             tiles[end].sequence.index == tile.sequence.index &&
+             tiles[end].key_head == tile.key_head) {
+        ++end;
+      }
+      run_tiles<kTileVectors>(p, &tile, end - first, keys, states, scratch, control);
+    }
+    for (int n = first; n < end; ++n) states += tiles[n].rows * stride;
   }
 }
 
@@ -39,7 +52,10 @@ inline void weights_of_tile(const Problem& p, const RowTile& rows, const float* 
     for (std::int64_t j = 0; j < p.keys(); ++j) store_result(out, offsets[r] + j * step, 0.0f);
   }
   const Sequence& sequence = rows.sequence;
-  Tile<kTileVectors> tile(p, rows, {sequence.first_key, sequence.end_key}, scratch, control);
+  Scratch memory(scratch);
+  const TileBuffers<kTileVectors> buffers(p, memory);
+  Tile<kTileVectors> tile(p, rows, {sequence.first_key, sequence.end_key}, buffers, memory,
+                          control);
   const KeyRange all = tile.places().any;
   for (std::int64_t block = all.begin / kBlock; block * kBlock < all.end; ++block) {
     if (control.cancelled()) return;
@@ -59,9 +75,15 @@ inline void weights_of_tile(const Problem& p, const RowTile& rows, const float* 
 }
 
 inline AttentionKernel attention_kernel(Isa isa, const char* name) {
-  return {isa,           name,           Tile<kTileVectors>::kRows,
-          scratch_bytes, states_of_tile, merge_rows,
-          add_sinks,     finish_rows,    weights_of_tile};
+  return {isa,
+          name,
+          Tile<kTileVectors>::kRows,
+          scratch_bytes,
+          states_of_tiles,
+          merge_rows,
+          add_sinks,
+          finish_rows,
+          weights_of_tile};
 }
 
 }  // namespace qkv::QKV_ISA

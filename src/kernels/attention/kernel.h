@@ -34,6 +34,10 @@ inline constexpr std::int64_t kSpan = QKV_SPAN_BLOCKS * kBlock;
 // Rows of a tile at most.
 inline constexpr int kMaxTileRows = 64;
 
+// Tiles that one call of a kernel takes at most. Four share each strip of keys, so that a long
+// sequence is read from memory once for 192 rows (AVX-512): 1x1x131072x64 would else wait for it.
+inline constexpr int kTilesAtOnce = 4;
+
 // Query rows of one sequence that read the same key head, in any order and of any of its query
 // heads.
 struct RowTile {
@@ -76,9 +80,10 @@ struct AttentionKernel {
   // Bytes of scratch memory that each call below needs, any alignment.
   std::size_t (*scratch_bytes)(const Problem& p);
 
-  // The states of the tile's rows over the keys [keys.begin, keys.end) they may see, which must be
-  // whole spans but for the sequence's ends: `states` [rows][state_stride]. If cancelled, garbage.
-  void (*states)(const Problem& p, const RowTile& tile, KeyRange keys, float* states,
+  // The states of the rows of `count` tiles, at most kTilesAtOnce, over the keys [keys.begin,
+  // keys.end) they may see, which must be whole spans but for the sequence's ends: `states` [rows
+  // of all tiles][state_stride]. Tiles of one key head share the caches. If cancelled, garbage.
+  void (*states)(const Problem& p, const RowTile* tiles, int count, KeyRange keys, float* states,
                  std::byte* scratch, const Control& control);
 
   // x = merge(x, y) row by row.

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <utility>
+#include <optional>
 
 #include "kernels/attention/dot-inl.h"
 #include "kernels/attention/scores-inl.h"
@@ -72,45 +72,63 @@ inline void add_column_selecting(const float* p, std::int64_t lanes, int keys, c
   }
 }
 
-// One tile on its way over the keys. Scratch memory: see tile_scratch_floats().
+// Memory that tiles use in turn, within a block.
+template <int QV>
+struct TileBuffers {
+  float* s;           // [kBlock][rows] scores, then weights
+  float* key_rows;    // [kBlock][d_qk] if keys can't be read in place
+  float* value_rows;  // [kBlock][d_v] likewise
+
+  TileBuffers(const Problem& p, Scratch& scratch) {
+    s = scratch.floats(kBlock * QV * kLanes);
+    key_rows = scratch.floats(in_place(p.key) ? 0 : kBlock * p.d_qk());
+    value_rows = scratch.floats(in_place(p.value) ? 0 : kBlock * p.d_v());
+  }
+};
+
+// One tile on its way over the keys: add() them in rising order, then finish().
 template <int QV>
 class Tile {
  public:
   static constexpr int kRows = QV * kLanes;
 
-  Tile(const Problem& p, const RowTile& rows, KeyRange keys, std::byte* scratch,
-       const Control& control)
+  Tile(const Problem& p, const RowTile& rows, KeyRange keys, const TileBuffers<QV>& buffers,
+       Scratch& scratch, const Control& control)
       : p_(p),
         rows_(rows),
         control_(control),
         places_(p, rows, keys),
         d_qk_(p.d_qk()),
         d_v_(p.d_v()),
-        scratch_(scratch) {
-    queries_ = scratch_.floats(d_qk_ * kRows);
-    s_ = scratch_.floats(kBlock * kRows);
-    key_rows_ = scratch_.floats(in_place(p.key) ? 0 : kBlock * d_qk_);
-    value_rows_ = scratch_.floats(in_place(p.value) ? 0 : kBlock * d_v_);
-    // The widened queries are needed only until they are transposed, into the first state's place.
-    stack_ = scratch_.floats(0);
-    float* widened = in_place(p.query) ? nullptr : scratch_.floats(kRows * d_qk_);
-    transpose_queries(p, rows, kRows, widened, queries_);
+        buffers_(buffers) {
+    queries_ = scratch.floats(d_qk_ * kRows);
+    // The widened queries are needed only until they are transposed, in the place of the states.
+    stack_ = scratch.floats(stack_floats(p));
+    transpose_queries(p, rows, kRows, stack_, queries_);
   }
 
-  // The contract's tree over the tile's spans; leaves the states in rows.
-  void run(float* states) {
-    TreeFold fold;
-    const KeyRange all = places_.any;
-    for (std::int64_t span = all.begin / kSpan; span * kSpan < all.end; ++span) {
-      if (control_.cancelled()) return;
-      const int merges = fold.merges_before(span);
-      for (int n = 0; n < merges; ++n) merge_top(fold.depth() - 2 - n);
-      fold.push(span, span);
-      add_span({std::max(all.begin, span * kSpan), std::min(all.end, (span + 1) * kSpan)},
-               state(fold.depth() - 1));
+  static std::int64_t stack_floats(const Problem& p) {
+    const std::int64_t states = TreeFold::states_at_most(p.keys() / kSpan + 2);
+    return std::max(states * (2 + p.d_v()) * kRows, in_place(p.query) ? 0 : kRows * p.d_qk());
+  }
+
+  // Keys of whole blocks, or up to an end of the tile's own.
+  void add(KeyRange keys) {
+    keys = {std::max(keys.begin, places_.any.begin), std::min(keys.end, places_.any.end)};
+    for (std::int64_t block = keys.begin / kBlock; block * kBlock < keys.end; ++block) {
+      const KeyRange part{std::max(keys.begin, block * kBlock),
+                          std::min(keys.end, (block + 1) * kBlock)};
+      Bounds<QV> bounds;
+      if (!score_block(part, bounds)) continue;
+      start_span(part.begin / kSpan);
+      add_block(part, bounds, state(fold_.depth() - 1));
     }
-    for (int top = fold.depth() - 1; top > 0; --top) merge_top(top - 1);
-    if (fold.depth() == 0) clear(state(0));
+  }
+
+  // Merges what is left of the contract's tree and leaves the states in rows.
+  void finish(float* states) {
+    for (int top = fold_.depth() - 1; top > 0; --top) merge_top(top - 1);
+    if (fold_.depth() == 0) clear(state(0));
     export_rows(state(0), states);
   }
 
@@ -122,23 +140,24 @@ class Tile {
     if (live == Live::kNone) return false;
     const int count = static_cast<int>(keys.end - keys.begin);
     const FloatRows k = float_rows(p_.key, rows_.sequence.buffer, rows_.key_head,
-                                   rows_.sequence.key_row(keys.begin), count, key_rows_);
+                                   rows_.sequence.key_row(keys.begin), count, buffers_.key_rows);
     reset(bounds);
     for (int first = 0; first < count; first += kKeysAtOnce) {
       // Beyond the last key, the last one again: its copies are not used.
       const float* row[kKeysAtOnce];
       for (int n = 0; n < kKeysAtOnce; ++n) row[n] = k.row(std::min(first + n, count - 1));
-      dot_keys<QV, kKeysAtOnce>(queries_, kRows, d_qk_, row, p_.scale, s_ + first * kRows, bounds);
+      dot_keys<QV, kKeysAtOnce>(queries_, kRows, d_qk_, row, p_.scale, buffers_.s + first * kRows,
+                                bounds);
     }
     const bool modified = has_modifiers(p_);
     if (!modified && live == Live::kAll) return true;
-    const ScoreBlock block{s_, 1, kRows, rows_.rows, kRows, keys};
+    const ScoreBlock block{buffers_.s, 1, kRows, rows_.rows, kRows, keys};
     if (modified) modify_scores(p_, rows_, places_, block);
     if (live != Live::kAll) hide_masked(block, words);
     reset(bounds);
     for (int key = 0; key < count; ++key) {
       for (int v = 0; v < QV; ++v) {
-        const V s = load(s_ + key * kRows + v * kLanes);
+        const V s = load(buffers_.s + key * kRows + v * kLanes);
         bounds.high[v] = max_number(s, bounds.high[v]);
         bounds.low[v] = min_number(s, bounds.low[v]);
       }
@@ -146,7 +165,7 @@ class Tile {
     return true;
   }
 
-  const float* scores() const { return s_; }
+  const float* scores() const { return buffers_.s; }
   const RowPlaces& places() const { return places_; }
 
  private:
@@ -175,14 +194,14 @@ class Tile {
     }
   }
 
-  void add_span(KeyRange keys, const TileState& x) {
-    clear(x);
-    for (std::int64_t block = keys.begin / kBlock; block * kBlock < keys.end; ++block) {
-      const KeyRange part{std::max(keys.begin, block * kBlock),
-                          std::min(keys.end, (block + 1) * kBlock)};
-      Bounds<QV> bounds;
-      if (score_block(part, bounds)) add_block(part, bounds, x);
-    }
+  // The state on top of the stack becomes that of `span`, after the merges that come before it.
+  void start_span(std::int64_t span) {
+    if (span == span_) return;
+    const int merges = fold_.merges_before(span);
+    for (int n = 0; n < merges; ++n) merge_top(fold_.depth() - 2 - n);
+    fold_.push(span, span);
+    clear(state(fold_.depth() - 1));
+    span_ = span;
   }
 
   // Rule 3. From an empty state (m = -inf, l = 0, o = 0) a is +0 and the formulas give l = L, o = B
@@ -190,7 +209,7 @@ class Tile {
   void add_block(KeyRange keys, const Bounds<QV>& bounds, const TileState& x) {
     const int count = static_cast<int>(keys.end - keys.begin);
     const FloatRows v = float_rows(p_.value, rows_.sequence.buffer, rows_.key_head,
-                                   rows_.sequence.key_row(keys.begin), count, value_rows_);
+                                   rows_.sequence.key_row(keys.begin), count, buffers_.value_rows);
     bool clean = true;  // no score is -inf: nothing is masked
     for (int n = 0; n < QV; ++n) clean = clean && all(less(set(-kInfinity), bounds.low[n]));
     const bool selecting = !clean && !all_finite(v, count, d_v_);
@@ -203,22 +222,24 @@ class Tile {
     std::int64_t c = 0;
     if (selecting) {
       for (; c < d_v_; ++c) {
-        add_column_selecting<QV>(s_, kRows, count, v.data + c, v.stride, a, x.o + c * kRows);
+        add_column_selecting<QV>(buffers_.s, kRows, count, v.data + c, v.stride, a,
+                                 x.o + c * kRows);
       }
       return;
     }
     for (; c + kKeysAtOnce <= d_v_; c += kKeysAtOnce) {
-      add_columns<QV, kKeysAtOnce>(s_, kRows, count, v.data + c, v.stride, a, x.o + c * kRows);
+      add_columns<QV, kKeysAtOnce>(buffers_.s, kRows, count, v.data + c, v.stride, a,
+                                   x.o + c * kRows);
     }
     for (; c < d_v_; ++c) {
-      add_columns<QV, 1>(s_, kRows, count, v.data + c, v.stride, a, x.o + c * kRows);
+      add_columns<QV, 1>(buffers_.s, kRows, count, v.data + c, v.stride, a, x.o + c * kRows);
     }
   }
 
   // Scores become weights p = exp(s - m'); m and l move on; a is what the sums are scaled by.
   template <bool kMasked>
   void add_weights(int count, const Bounds<QV>& bounds, const TileState& x, V* a, V masked_weight) {
-    float* const scores = s_;  // a local, since stores of floats might change a member
+    float* const scores = buffers_.s;  // a local, since stores of floats might change a member
     V m[QV], sum[QV];
     QKV_UNROLL for (int v = 0; v < QV; ++v) {
       const V before = load(x.m + v * kLanes);
@@ -298,22 +319,58 @@ class Tile {
   const Control& control_;
   RowPlaces places_;
   std::int64_t d_qk_, d_v_;
-  Scratch scratch_;
-  float* queries_;     // [d_qk][kRows]
-  float* s_;           // [kBlock][kRows] scores, then weights
-  float* key_rows_;    // [kBlock][d_qk] if keys can't be read in place
-  float* value_rows_;  // [kBlock][d_v] likewise
-  float* stack_;       // TileStates
+  TileBuffers<QV> buffers_;
+  float* queries_;  // [d_qk][kRows]
+  float* stack_;    // TileStates
+  TreeFold fold_;
+  std::int64_t span_ = -1;  // that of the state on top of the stack
 };
+
+// Keys that tiles take in turn, so that the keys and values of such a strip stay in a cache of some
+// 256 KiB while all tiles use them.
+inline std::int64_t strip_keys(const Problem& p) {
+  const std::int64_t bytes = 4 * std::max<std::int64_t>(1, p.d_qk() + p.d_v());
+  return std::max<std::int64_t>(1, (std::int64_t{256} << 10) / bytes / kBlock) * kBlock;
+}
+
+// Tiles of the same sequence and key head, at most kTilesAtOnce.
+template <int QV>
+void run_tiles(const Problem& p, const RowTile* tiles, int count, KeyRange keys, float* states,
+               std::byte* memory, const Control& control) {
+  Scratch scratch(memory);
+  const TileBuffers<QV> buffers(p, scratch);
+  std::optional<Tile<QV>> running[kTilesAtOnce];
+  KeyRange all{0, 0};
+  for (int n = 0; n < count; ++n) {
+    running[n].emplace(p, tiles[n], keys, buffers, scratch, control);
+    const KeyRange any = running[n]->places().any;
+    if (any.begin == any.end) continue;
+    all = all.begin == all.end
+              ? any
+              : KeyRange{std::min(all.begin, any.begin), std::max(all.end, any.end)};
+  }
+  const std::int64_t strip = strip_keys(p);
+  for (std::int64_t begin = all.begin / strip * strip; begin < all.end; begin += strip) {
+    for (int n = 0; n < count; ++n) {
+      if (control.cancelled()) return;
+      running[n]->add({begin, begin + strip});
+    }
+  }
+  const std::int64_t stride = state_stride(p.d_v());
+  for (int n = 0; n < count; ++n) {
+    running[n]->finish(states);
+    states += tiles[n].rows * stride;
+  }
+}
 
 template <int QV>
 inline std::int64_t tile_scratch_floats(const Problem& p) {
   constexpr std::int64_t rows = Tile<QV>::kRows;
-  const std::int64_t states = TreeFold::states_at_most(p.keys() / kSpan + 2);
-  const std::int64_t queries = in_place(p.query) ? 0 : rows * p.d_qk();
-  return p.d_qk() * rows + kBlock * rows + (in_place(p.key) ? 0 : kBlock * p.d_qk()) +
-         (in_place(p.value) ? 0 : kBlock * p.d_v()) +
-         std::max(states * (2 + p.d_v()) * rows, queries) + 8 * Scratch::kAlignFloats;
+  const std::int64_t shared = kBlock * rows + (in_place(p.key) ? 0 : kBlock * p.d_qk()) +
+                              (in_place(p.value) ? 0 : kBlock * p.d_v()) +
+                              4 * Scratch::kAlignFloats;
+  const std::int64_t each = p.d_qk() * rows + Tile<QV>::stack_floats(p) + 2 * Scratch::kAlignFloats;
+  return shared + kTilesAtOnce * each;
 }
 
 }  // namespace qkv::QKV_ISA
