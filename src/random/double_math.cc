@@ -29,8 +29,8 @@ double exp_nonpositive(double x) {
 // Here the last bit matters: it reaches the numbers in the tail. NumPy calls the C library's log1p.
 // glibc's follows fdlibm's method (Sun Microsystems 1993, s_log1p.c) with a * b + c fused where the
 // processor can do that, and is off by one bit for one argument in 14. So this is that method with
-// the published coefficients, the same operations fused. std::fma is exactly defined by IEEE 754 and
-// the only function of the C library here.
+// the published coefficients, the same operations fused. std::fma is exactly defined by IEEE 754
+// and the only function of the C library here.
 //
 // 1 - u = 2^k (1 + f) with 1 + f between sqrt(1/2) and sqrt(2). With s = f / (2 + f) and a
 // polynomial R in s^2 for (log((1 + s) / (1 - s)) - 2 s) / s,

@@ -1,0 +1,18 @@
+#!/bin/bash
+# Unpacks the arm64 libraries that the cross build needs into build/deps/aarch64. Nothing is
+# installed: as system packages they would pull in half of an arm64 system.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+target=$PWD/build/deps/aarch64
+[ ! -f "$target/complete" ] || exit 0
+
+rm -rf "$target"
+mkdir -p "$target/debs"
+source scripts/private-apt.sh
+private_apt "$target/apt" arm64 binary
+cd "$target/debs"
+"${apt_get[@]}" update
+"${apt_get[@]}" download libhwy1 libhwy-dev libgtest-dev libgmock-dev googletest
+for package in *.deb; do dpkg -x "$package" "$target"; done
+rm -rf "$target/apt" "$target/debs"
+touch "$target/complete"

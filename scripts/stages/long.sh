@@ -1,0 +1,9 @@
+# What takes longer: the bit suite with every combination of instruction set, way, thread count and
+# caller's mode for each problem, and the tests labelled `long`, if there are any.
+source scripts/lib.sh
+configure test
+build test
+QKV_BITS_FULL=1 QKV_BITS_PROBLEMS=100 run_ctest build/test -L '^bits$'
+if ctest --test-dir build/test -N -L '^long$' | grep -q '^  Test '; then
+  run_ctest build/test -L '^long$'
+fi
