@@ -23,7 +23,8 @@ def skip_reason(output):
 
 
 def result(case):
-    name = case.get("name")
+    # GoogleTest adds bytes of parameters that it can't print, among them padding.
+    name = case.get("name").split("# GetParam() = ")[0]
     skipped, failure = case.find("skipped"), case.find("failure")
     if failure is not None:
         return "failed", name, failure.get("message", "")

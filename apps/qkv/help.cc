@@ -24,7 +24,7 @@ std::string heading(const CLI::Option& option) {
 
 // `text` in lines that begin at kColumn, but for the first, which continues `first`.
 std::string wrapped(const std::string& first, const std::string& text) {
-  std::string result = first, line;
+  std::string result = first;
   std::size_t column = first.size();
   const auto new_line = [&] {
     result += "\n" + std::string(kColumn, ' ');

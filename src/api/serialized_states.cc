@@ -99,7 +99,7 @@ std::vector<std::byte> serialize_states(const States& s) {
 }
 
 Status deserialize_states(std::span<const std::byte> bytes, States& s) {
-  const Status malformed =
+  Status malformed =
       invalid_argument("bytes: this is no serialized state; pass what serialize() returned");
   Reader reader(bytes);
   if (!reader.magic()) return malformed;

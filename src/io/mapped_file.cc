@@ -69,7 +69,7 @@ Status MappedFile::open(const std::string& path, MappedFile& file) {
   return {};
 }
 
-MappedFile MappedFile::from_memory(std::string path, std::span<const std::byte> bytes) {
+MappedFile MappedFile::from_memory(const std::string& path, std::span<const std::byte> bytes) {
   MappedFile file;
   file.label_ = printable(path);
   void* memory = std::malloc(bytes.size());

@@ -27,7 +27,7 @@ class MappedFile {
 
   // A copy of `bytes` on the heap under a name, so that tests and fuzzers can hand over bytes which
   // a checker guards to the byte.
-  static MappedFile from_memory(std::string path, std::span<const std::byte> bytes);
+  static MappedFile from_memory(const std::string& path, std::span<const std::byte> bytes);
 
   // The path, made safe for messages.
   const std::string& label() const { return label_; }
