@@ -49,7 +49,8 @@ TEST(Matmul, HasTheBitsOfExact) {
           execution.threads = 1 + products % 3;
           std::vector<float> got(want.size(), 7.0f);
           matmul(a_view, b_view, {got.data(), {2, m, n}}, execution);
-          ASSERT_EQ(std::memcmp(got.data(), want.data(), want.size() * sizeof(float)), 0)
+          ASSERT_TRUE(want.empty() ||
+                      std::memcmp(got.data(), want.data(), want.size() * sizeof(float)) == 0)
               << name_of(isa) << " " << m << " x " << k << " x " << n;
         }
         ++products;
