@@ -4,7 +4,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 target=$PWD/build/deps/aarch64
-[ ! -f "$target/complete" ] || exit 0
+packages="libhwy1 libhwy-dev libgtest-dev libgmock-dev googletest libeigen3-dev"
+[ "$(cat "$target/complete" 2>/dev/null)" != "$packages" ] || exit 0
 
 rm -rf "$target"
 mkdir -p "$target/debs"
@@ -12,7 +13,7 @@ source scripts/private-apt.sh
 private_apt "$target/apt" arm64 binary
 cd "$target/debs"
 "${apt_get[@]}" update
-"${apt_get[@]}" download libhwy1 libhwy-dev libgtest-dev libgmock-dev googletest
+"${apt_get[@]}" download $packages
 for package in *.deb; do dpkg -x "$package" "$target"; done
 rm -rf "$target/apt" "$target/debs"
-touch "$target/complete"
+echo "$packages" >"$target/complete"
