@@ -291,7 +291,7 @@ typedef struct qkv_plan_description {  // filled by qkv_plan_describe()
   int64_t rows_per_tile;    // query rows that share one pass over the keys
   int64_t workspace_bytes;  // beyond inputs and outputs
   int64_t weights_bytes;    // of the weights asked for
-  const char* kernel;       // "avx512 48 queries x 64 keys", ...; lives as long as the plan
+  const char* kernel;       // "avx512 48 queries x 32 keys", ...; lives as long as the plan
 } qkv_plan_description;
 qkv_status qkv_plan_describe(const qkv_plan* plan, qkv_plan_description* description);
 

@@ -65,7 +65,7 @@ void attention(const AttentionInputs& inputs, const AttentionOutputs& outputs,
 
 // What a plan decided, for people and tools.
 struct PlanDescription {
-  std::string kernel;  // "avx512, tiles of 48 queries x 64 keys", ...
+  std::string kernel;  // "avx512, tiles of 48 queries x 32 keys", ...
   Isa isa;
   int threads;                  // at most this many run
   std::int64_t tasks;           // independent pieces of work

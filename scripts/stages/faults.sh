@@ -17,7 +17,7 @@ build_fault ""
 run_fault
 check "bit suite without a fault" \
   sh -c 'grep -q ^passed build/fault/results.tsv && ! grep ^failed build/fault/results.tsv'
-for fault in merge_order block_63 mul_add exp_ulp reciprocal mask_by_adding; do
+for fault in merge_order short_block mul_add exp_ulp reciprocal mask_by_adding; do
   build_fault $fault
   run_fault
   check "fault $fault is found" grep -m 1 ^failed build/fault/results.tsv

@@ -7,7 +7,7 @@
 // Values of QKV_FAULT_CODE.
 #define QKV_FAULT_NONE 0
 #define QKV_FAULT_MERGE_ORDER 1  // spans merge left to right, not as a tree
-#define QKV_FAULT_BLOCK_63 2     // blocks of 63 keys
+#define QKV_FAULT_SHORT_BLOCK 2  // blocks of 31 keys
 #define QKV_FAULT_MUL_ADD 3      // multiply and add, rounded twice, for fma in the sums of values
 #define QKV_FAULT_EXP_ULP 4      // exp one ulp off
 #define QKV_FAULT_RECIPROCAL 5   // multiply by 1 / l for the division by l

@@ -6,6 +6,9 @@
 // score of one pair, and e is a single draw of luck: about 2 % of such ("sharp") problems exceed
 // the bound against one plain program. Those, and only those, are judged against the largest error
 // of five plain programs that add the same products in different orders; the test says how many.
+//
+// Inputs up to 3e38 ("overflowing") overflow in float32 at other places in every order of adding,
+// and softcap makes finite numbers of that again: only the bit suite judges them.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -81,8 +84,8 @@ double largest_magnitude(const TensorView& view) {
   return largest;
 }
 
-// Largest errors of `got` and of `plain`, where all three are finite. Elsewhere `got` must be like
-// one of the two: float32 overflows where double does not.
+// Largest errors of `got` and of `plain` where all three are finite. Elsewhere `got` must be like
+// one of the two others (where a NaN and an Inf may change places in another order of adding).
 struct Errors {
   double got = 0, plain = 0;
   bool same_kind = true;
@@ -98,7 +101,6 @@ Errors errors(const std::vector<double>& got, const std::vector<double>& plain,
       e.got = std::max(e.got, std::abs(got[n] - right[n]));
       e.plain = std::max(e.plain, std::abs(plain[n] - right[n]));
     } else if (!alike(got[n], right[n]) && !alike(got[n], plain[n])) {
-      // A NaN or Inf of float32 may be the other of the two in another order of adding.
       e.same_kind = e.same_kind && !std::isfinite(plain[n]) && !std::isfinite(got[n]);
     }
   }
@@ -125,11 +127,13 @@ Problem with_other_order(const Problem& p, std::uint64_t seed, std::vector<float
 }
 
 struct Tally {
+  int problems = 0;
   double worst = 0;        // error as a share of what is allowed
   int several_orders = 0;  // problems judged against five plain programs
 };
 
 void check(const RandomProblem& random, Isa isa, Tally& tally) {
+  ++tally.problems;
   const Problem& p = random.problem();
   const auto reference = [&](const Problem& q) { reference::attention(q, random.score_mod64()); };
   const auto plain_float = [&](const Problem& q) {
@@ -166,9 +170,10 @@ class Accuracy : public testing::TestWithParam<Isa> {};
 TEST_P(Accuracy, WithinTheYardstick) {
   Coverage coverage;
   Tally tally;
-  constexpr int kProblems = 1500, kLongProblems = 100;
+  constexpr int kProblems = 1600, kLongProblems = 100;
   for (int n = 0; n < kProblems; ++n) {
     const RandomProblem random(9'000'000 + static_cast<std::uint64_t>(n), small_limits());
+    if (random.levels().at("values") == "overflowing") continue;
     coverage.add(random.levels());
     check(random, GetParam(), tally);
   }
@@ -179,7 +184,7 @@ TEST_P(Accuracy, WithinTheYardstick) {
   std::printf(
       "%d problems, %d of them against several orders; the worst error is %.2f of what is "
       "allowed\n%s",
-      kProblems + kLongProblems, tally.several_orders, tally.worst, coverage.table().c_str());
+      tally.problems, tally.several_orders, tally.worst, coverage.table().c_str());
   EXPECT_LE(tally.several_orders, kProblems / 100);
   EXPECT_GT(coverage.share(), 0.97);
 }

@@ -79,7 +79,7 @@ static void library_and_machine(void) {
   qkv_contract_init(&contract);
   CHECK_OK(qkv_get_contract(&contract));
   CHECK_TEXT(contract.name, "A");
-  CHECK(contract.version == 1 && contract.block == 64 && contract.span == 1024 &&
+  CHECK(contract.version == 1 && contract.block == 32 && contract.span == 1024 &&
         contract.group == 32);
 
   int32_t isas[8], isa = -1;

@@ -48,9 +48,10 @@ Limits small_limits() {
   Limits limits;
   limits.query_lengths = {0,  1,  2,  3,  4,  5,  7,  8,  11, 12, 13, 16,
                           17, 23, 24, 25, 31, 33, 47, 48, 49, 63, 65};
-  for (std::int64_t length : {0, 1, 2, 7, 8, 9, 31, 33}) limits.key_lengths.push_back(length);
+  for (std::int64_t length : {0, 1, 2, 7, 8, 9, 30, 31, 32, 33, 34})
+    limits.key_lengths.push_back(length);
   for (int n = 0; n < 4; ++n) {  // more often, so that most rows see keys
-    for (std::int64_t length : {62, 63, 64, 65, 66, 100, 127, 128, 129, 191, 193, 257}) {
+    for (std::int64_t length : {62, 63, 64, 65, 66, 97, 100, 127, 128, 129, 191, 193, 257}) {
       limits.key_lengths.push_back(length);
     }
   }
@@ -62,8 +63,8 @@ Limits small_limits() {
 Limits span_crossing_limits() {
   Limits limits;
   limits.query_lengths = {1, 2, 3, 4, 5, 9, 17};
-  limits.key_lengths = {1025, 1026, 1056, 1087, 1088, 1089, 1100, 1500, 2047, 2048,
-                        2049, 2111, 2112, 2113, 3071, 3072, 3073, 3200, 4097};
+  limits.key_lengths = {1025, 1026, 1055, 1056, 1057, 1087, 1088, 1089, 1100, 1500, 2047,
+                        2048, 2049, 2111, 2112, 2113, 3071, 3072, 3073, 3200, 4097};
   limits.sizes = {1, 3, 4, 8, 15, 16, 20, 31, 32, 33, 36};
   limits.max_batch = 2;
   limits.special_values = false;
@@ -135,18 +136,20 @@ MutableTensorView RandomProblem::new_tensor(DType dtype, std::vector<std::int64_
   return view;
 }
 
-// special: 0 none, 1 a few NaN, Inf, -0, subnormals; 2 subnormals mostly; 3 all equal and huge.
+// special: 0 none, 1 a few NaN, Inf, -0, subnormals; 2 subnormals mostly; 3 all equal and huge; 4 a
+// few so large that float32 overflows where double does not.
 void RandomProblem::fill(const MutableTensorView& view, double deviation, int special,
                          double spread) {
   for_each_element(view, [&](std::int64_t offset) {
     auto x = static_cast<float>(generator_.normal(0.0, deviation));
     if (spread > 0) x = static_cast<float>(x * std::exp2(std::floor(spread * generator_.normal())));
     if (special == 1 && pick(29) == 0) {
-      const float values[] = {kNaN, kInf, -kInf, -0.0f, 0.0f, 1e-41f, -1e-45f, 3e38f};
-      x = values[pick(8)];
+      const float values[] = {kNaN, kInf, -kInf, -0.0f, 0.0f, 1e-41f, -1e-45f};
+      x = values[pick(7)];
     }
     if (special == 2) x *= 3e-38f;
     if (special == 3) x = 1e4f;
+    if (special == 4 && pick(29) == 0) x = pick(2) == 0 ? 3e38f : -1e30f;
     store_element(view, offset, x);
   });
 }
@@ -174,15 +177,16 @@ void RandomProblem::draw_inputs(const Limits& limits) {
       new_tensor(kTypes[types][2], shape(key_heads_, keys_, d_v_), value_layout);
   const int values =
       limits.special_values
-          ? level("values",
-                  {"normal", "normal", "normal", "normal", "normal",  "normal",    "normal",
-                   "normal", "normal", "normal", "normal", "normal",  "normal",    "normal",
-                   "normal", "sharp",  "sharp",  "sharp",  "special", "subnormal", "huge equal"})
+          ? level("values", {"normal",  "normal",    "normal",     "normal",     "normal", "normal",
+                             "normal",  "normal",    "normal",     "normal",     "normal", "normal",
+                             "normal",  "normal",    "normal",     "sharp",      "sharp",  "sharp",
+                             "special", "subnormal", "huge equal", "overflowing"})
           : level("values", {"normal", "sharp"});
   const double sharp = levels_["values"] == "sharp" ? 6.0 : 1.0;
   const int special = std::max(0, values - 17);
-  fill(query, sharp, special == 3 ? 3 : special == 1 ? (pick(2) == 0 ? 1 : 0) : special, 0);
-  fill(key, sharp, special == 1 && pick(2) == 0 ? 0 : special, 0);
+  const auto sometimes = [&] { return special % 3 == 1 && pick(2) == 0 ? 0 : special; };
+  fill(query, sharp, sometimes(), 0);
+  fill(key, sharp, sometimes(), 0);
   fill(value, 1.0, special == 3 ? 0 : special, special == 0 ? 1.0 : 0);
   problem_.inputs = {query, key, value};
 }

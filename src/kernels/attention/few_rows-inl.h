@@ -20,7 +20,7 @@ inline constexpr int kFewRows = 4;
 // Vectors of keys that dot_keys takes at once; a block is a multiple of them.
 inline constexpr int kKeyVectors = 4 * kLanes <= 64 ? 4 : 1;
 static_assert(64 % (kKeyVectors * kLanes) == 0);
-// Score lines are whole vectors, also in builds with a block of 63.
+// Score lines are whole vectors, also in builds with a block of 31.
 inline constexpr std::int64_t kLine = 64;
 
 class FewRows {

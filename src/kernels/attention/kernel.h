@@ -15,14 +15,14 @@ namespace qkv {
 // The sizes of contract A. docs/arithmetic.md has the measurements behind them; only the program
 // that makes those measurements (bench/block_study.cc) is ever built with others.
 #ifndef QKV_BLOCK_KEYS
-#if QKV_FAULT_CODE == QKV_FAULT_BLOCK_63
-#define QKV_BLOCK_KEYS 63
+#if QKV_FAULT_CODE == QKV_FAULT_SHORT_BLOCK
+#define QKV_BLOCK_KEYS 31
 #else
-#define QKV_BLOCK_KEYS 64
+#define QKV_BLOCK_KEYS 32
 #endif
 #endif
 #ifndef QKV_SPAN_BLOCKS
-#define QKV_SPAN_BLOCKS 16
+#define QKV_SPAN_BLOCKS 32
 #endif
 #ifndef QKV_GROUP_TERMS
 #define QKV_GROUP_TERMS 32

@@ -9,7 +9,7 @@
 namespace qkv::exact {
 namespace {
 
-constexpr std::int64_t kGroup = 32, kBlock = 64, kSpan = 1024;
+constexpr std::int64_t kGroup = 32, kBlock = 32, kSpan = 1024;
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 // Rule 1, first half. The terms are a[i * step_a] * b[i * step_b], counted from the given offsets.
