@@ -11,5 +11,5 @@ folders=()
 for folder in include src apps bindings examples tests bench; do
   [ ! -d $folder ] || folders+=($folder)
 done
-find "${folders[@]}" \( -name '*.h' -o -name '*.cc' -o -name '*.inc' \) -print0 |
+find "${folders[@]}" \( -name '*.h' -o -name '*.cc' -o -name '*.c' -o -name '*.inc' \) -print0 |
   sort -z | xargs -0 -n 40 -P "$(nproc)" clang-format-19 "${how[@]}"

@@ -147,7 +147,8 @@ struct ExecutionOptions {
   // arena.execute([&] { qkv::attention(...); }) keeps to that arena. The bits never depend on it.
   int threads = 0;
   Isa isa = Isa::kBest;
-  // Set to true from any thread to stop; checked at least every few milliseconds of work.
+  // Set to true from any thread to stop; checked every few milliseconds of work (float64:
+  // between rows).
   const std::atomic<bool>* cancel = nullptr;
   // Called with the share of the work that is done, 0 to 1, from one thread at a time.
   std::function<void(double)> progress;

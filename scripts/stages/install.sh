@@ -9,7 +9,7 @@ consume() {
     cmake -G Ninja -S tests/install -B "$work/build" -DCMAKE_PREFIX_PATH="$work/prefix" \
       -DCMAKE_BUILD_TYPE=Release "${@:2}" >>"$work.log" &&
     cmake --build "$work/build" &&
-    "$work/build/consumer"
+    "$work/build/consumer" && "$work/build/c_consumer"
 }
 
 consume_io() { consume "$1" && "build/install-$1/build/io_consumer" "build/install-$1/three.npz"; }
@@ -18,7 +18,7 @@ installed_command() { "build/install-$1/prefix/bin/qkv" --version; }
 
 configure test
 build test
-check "consumer without zlib and minizip" consume test -DCONSUMER_IO=OFF \
+check "consumer without zlib" consume test -DCONSUMER_IO=OFF \
   -DCMAKE_DISABLE_FIND_PACKAGE_ZLIB=ON -DCMAKE_DISABLE_FIND_PACKAGE_PkgConfig=ON
 check "consumer of the static libraries" consume_io test
 check "installed command, static" installed_command test

@@ -50,6 +50,7 @@ KeyRange Problem::visible_keys(const Sequence& sequence, std::int64_t position) 
 std::vector<float> alibi_slopes(std::int64_t heads) {
   std::vector<float> slopes;
   if (heads <= 0) return slopes;
+  slopes.reserve(static_cast<std::size_t>(heads));
   // 2^(-8 h / n) for a power of two n: the whole part of the exponent exactly, the binary fraction
   // by repeated square roots of 1/2, which IEEE 754 rounds correctly.
   const auto power_of_two_slope = [](std::int64_t h, std::int64_t n) {
@@ -65,7 +66,7 @@ std::vector<float> alibi_slopes(std::int64_t heads) {
     return static_cast<float>(slope);
   };
   std::int64_t below = 1;
-  while (below * 2 <= heads) below *= 2;
+  while (below <= heads / 2) below *= 2;
   for (std::int64_t h = 1; h <= below; ++h) slopes.push_back(power_of_two_slope(h, below));
   for (std::int64_t h = 1; static_cast<std::int64_t>(slopes.size()) < heads; h += 2) {
     slopes.push_back(power_of_two_slope(h, 2 * below));
