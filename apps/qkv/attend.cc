@@ -157,6 +157,7 @@ int attend(int argc, const char* const* argv) {
     const double seconds = run_plan(plan);
     io::WriteOptions options;
     options.overwrite = request.force;
+    options.cancel = cancel.flag();
     check(io::write(request.output, problem.results, options));
     if (request.json) {
       json = result_json(request, problem, seconds);

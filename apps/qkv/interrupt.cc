@@ -1,6 +1,5 @@
 #include "interrupt.h"
 
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -12,13 +11,7 @@ namespace {
 std::atomic<bool> g_in_scope{false};
 std::atomic<bool> g_cancel{false};
 std::atomic<int> g_signal{0};
-struct rlimit g_file_size = {};
 static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<int>::is_always_lock_free);
-
-void set_file_size_limit(rlim_t bytes) {
-  const struct rlimit limit = {bytes, g_file_size.rlim_max};
-  (void)::setrlimit(RLIMIT_FSIZE, &limit);
-}
 
 void on_signal(int signal) {
   g_signal = signal;
@@ -28,14 +21,11 @@ void on_signal(int signal) {
     ::_exit(128 + signal);
   }
   g_cancel = true;
-  // io::write() has no cancel flag. With this its next write fails, and it cleans up.
-  set_file_size_limit(0);
 }
 
 }  // namespace
 
 void handle_interrupts() {
-  (void)::getrlimit(RLIMIT_FSIZE, &g_file_size);
   // A file beyond the size limit is an error to report, not a reason to die.
   (void)std::signal(SIGXFSZ, SIG_IGN);
   for (int signal : {SIGINT, SIGTERM}) {
@@ -52,10 +42,7 @@ void handle_interrupts() {
 
 CancelScope::CancelScope() { g_in_scope = true; }
 
-CancelScope::~CancelScope() {
-  g_in_scope = false;
-  if (g_cancel) set_file_size_limit(g_file_size.rlim_cur);  // stderr may be a file
-}
+CancelScope::~CancelScope() { g_in_scope = false; }
 
 const std::atomic<bool>* CancelScope::flag() const { return &g_cancel; }
 

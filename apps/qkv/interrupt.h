@@ -10,8 +10,7 @@ namespace qkv::app {
 // or, within a CancelScope, asks the work to stop. The second one kills.
 void handle_interrupts();
 
-// Work that ends by itself soon after flag() turned true. For the library's cancel flag; files that
-// are being written fail, and io::write() removes its temporary file.
+// Work that ends by itself soon after flag() turned true. For the library's cancel flags.
 class CancelScope {
  public:
   CancelScope();

@@ -16,6 +16,7 @@
 #ifndef QKV_IO_H_
 #define QKV_IO_H_
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <string>
@@ -77,7 +78,9 @@ struct NamedTensor {
 };
 
 struct WriteOptions {
-  bool overwrite = false;                         // else an existing file is refused
+  bool overwrite = false;  // else an existing file is refused
+  // Set to true from any thread to stop with kCancelled: checked every 8 MB.
+  const std::atomic<bool>* cancel = nullptr;
   std::map<std::string, std::string> metadata{};  // .safetensors only
 };
 

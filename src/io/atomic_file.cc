@@ -83,9 +83,19 @@ Status AtomicFile::exists_error() {
   return status_;
 }
 
-Status AtomicFile::create(const std::string& path, bool overwrite) {
+Status AtomicFile::check_cancelled() {
+  if (status_.ok() && cancel_ != nullptr && cancel_->load(std::memory_order_relaxed)) {
+    status_ = {StatusCode::kCancelled, label_ + ": writing was cancelled; the file is as it was"};
+    discard();
+  }
+  return status_;
+}
+
+Status AtomicFile::create(const std::string& path, bool overwrite,
+                          const std::atomic<bool>* cancel) {
   label_ = printable(path);
   overwrite_ = overwrite;
+  cancel_ = cancel;
   if (path.empty() || path.find('\0') != std::string::npos) {
     status_ = invalid_argument("\"" + label_ + "\" can't name a file; choose another name");
     return status_;
@@ -148,7 +158,8 @@ Status AtomicFile::write(const void* data, std::size_t bytes) {
   if (!status_.ok()) return status_;
   const char* next = static_cast<const char*>(data);
   while (bytes > 0) {
-    constexpr std::size_t kMaxWrite = std::size_t{1} << 30;
+    if (Status status = check_cancelled(); !status.ok()) return status;
+    constexpr std::size_t kMaxWrite = std::size_t{8} << 20;
     const ssize_t written = ::write(fd_, next, std::min(bytes, kMaxWrite));
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) {
@@ -214,7 +225,7 @@ int AtomicFile::publish_without_replacing(Publish first) {
 }
 
 Status AtomicFile::commit(Publish first) {
-  if (!status_.ok()) return status_;
+  if (Status status = check_cancelled(); !status.ok()) return status;
   // Without this a crash of the machine could leave the new name on an empty file.
   if (::fsync(fd_) != 0) return fail("could not be brought to the disk", errno);
   const int closed = ::close(fd_);

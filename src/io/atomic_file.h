@@ -2,6 +2,7 @@
 #ifndef QKV_SRC_IO_ATOMIC_FILE_H_
 #define QKV_SRC_IO_ATOMIC_FILE_H_
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -34,8 +35,8 @@ class AtomicFile {
   AtomicFile& operator=(const AtomicFile&) = delete;
 
   // kFileError if the target exists and `overwrite` is false, is not a regular file, or if its
-  // directory can't be written.
-  Status create(const std::string& path, bool overwrite);
+  // directory can't be written. Once `cancel` is true, writing and commit() fail with kCancelled.
+  Status create(const std::string& path, bool overwrite, const std::atomic<bool>* cancel = nullptr);
 
   // Errors stick: after the first one all later calls return it, and commit() too.
   Status write(const void* data, std::size_t bytes);
@@ -51,6 +52,7 @@ class AtomicFile {
 
  private:
   Status fail(const std::string& what, int error);
+  Status check_cancelled();
   Status exists_error();
   Status resolve_target(const std::string& path);
   Status check_target();
@@ -65,6 +67,7 @@ class AtomicFile {
   std::string directory_;  // of the target, with the last '/'
   std::string temporary_;  // empty once it is gone
   bool overwrite_ = false;
+  const std::atomic<bool>* cancel_ = nullptr;
   bool replaces_ = false;
   unsigned mode_ = 0666;  // of the file being replaced, if there is one
   int fd_ = -1;

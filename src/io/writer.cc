@@ -108,7 +108,7 @@ Status write(const std::string& path, const std::vector<NamedTensor>& tensors,
     Status status = check_all(printable(path), format, tensors, options);
     if (!status.ok()) return status;
     AtomicFile file;
-    if (status = file.create(path, options.overwrite); !status.ok()) return status;
+    if (status = file.create(path, options.overwrite, options.cancel); !status.ok()) return status;
     if (status = write_content(format, tensors, options, file); !status.ok()) return status;
     return file.commit();
   });

@@ -1,6 +1,10 @@
 // What qkv writes: the bytes of NumPy and of the safetensors package where they are determined.
+#include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <cstdlib>
+#include <filesystem>
+#include <thread>
 
 #include "io_test_util.h"
 
@@ -9,6 +13,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
 
 void must_write(const std::string& path, const std::vector<NamedTensor>& tensors,
                 const WriteOptions& options = {}) {
@@ -266,6 +271,41 @@ TEST(Write, RefusesToOverwriteUnlessTold) {
 
 // 5 GiB: zip64 in the local header, the directory and the end. Minutes on a slow disk, so only if
 // asked for.
+TEST(Write, StopsWhenCancelled) {
+  ScratchDirectory scratch;
+  const float row[] = {1, 2, 3, 4};
+  TensorView huge(row, {std::int64_t{1} << 30, 4});  // 16 GiB, so that it can't end first
+  huge.strides[0] = 0;
+  std::atomic<bool> cancel{false};
+  WriteOptions options;
+  options.overwrite = true;
+  options.cancel = &cancel;
+  for (const std::string name : {"x.npy", "x.npz", "x.safetensors"}) {
+    SCOPED_TRACE(name);
+    const std::string path = scratch / name;
+    must_write(path, {{"x", TensorView(row, {4})}}, options);
+    const std::string before = read_file(path);
+    std::thread user([&] {
+      const auto begun = [&] {
+        for (const auto& entry : std::filesystem::directory_iterator(scratch / "")) {
+          const bool temporary = entry.path().extension() == ".tmp";
+          if (temporary && entry.file_size() > std::size_t{16} << 20) return true;
+        }
+        return false;
+      };
+      while (!begun()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      cancel = true;
+    });
+    const Status during = write(path, {{"x", huge}}, options);
+    user.join();
+    EXPECT_EQ(during.code(), StatusCode::kCancelled) << during.message();
+    EXPECT_EQ(write(path, {{"x", TensorView(row, {4})}}, options).code(), StatusCode::kCancelled);
+    EXPECT_EQ(read_file(path), before);
+    cancel = false;
+  }
+  EXPECT_THAT(scratch.names(), UnorderedElementsAre("x.npy", "x.npz", "x.safetensors"));
+}
+
 TEST(WriteNpz, UsesZip64Above4GiB) {
   if (std::getenv("QKV_TEST_LARGE") == nullptr) GTEST_SKIP() << "set QKV_TEST_LARGE=1 (10 GB)";
   ScratchDirectory scratch;
