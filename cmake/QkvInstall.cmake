@@ -40,3 +40,6 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/qkvConfigVersion.cmake
   COMPATIBILITY SameMajorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/qkvConfig.cmake ${PROJECT_BINARY_DIR}/qkvConfigVersion.cmake
   DESTINATION ${package_dir})
+
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/NOTICE
+  ${PROJECT_SOURCE_DIR}/docs/arithmetic.md DESTINATION ${CMAKE_INSTALL_DOCDIR})

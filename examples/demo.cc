@@ -93,9 +93,12 @@ void show_layer(const qkv::io::Reader& file, const std::string& layer,
     largest = std::max(largest, std::abs(right[n]));
   }
   std::printf("\n%s: query %s\n", layer.c_str(), qkv::describe(q).c_str());
-  std::printf("  kernel      %s; %d thread(s)\n", plan.description().kernel.c_str(),
-              plan.description().threads);
-  std::printf("  time        %.3f ms\n", 1e3 * seconds);
+  const int threads = plan.description().threads;
+  std::printf("  kernel      %s; %d thread%s\n", plan.description().kernel.c_str(), threads,
+              threads == 1 ? "" : "s");
+  const double flops = 2.0 * static_cast<double>(heads * tokens * tokens) *
+                       static_cast<double>(q.extent(3) + v.extent(3));
+  std::printf("  time        %.3f ms, %.0f GFLOP/s\n", 1e3 * seconds, flops / seconds * 1e-9);
   std::printf("  accuracy    largest difference from double precision %.1e (largest output %.2f)\n",
               error, largest);
   std::printf("  What a few tokens attend to most, head by head:\n");
@@ -130,6 +133,13 @@ int main(int argc, char** argv) {
   try {
     qkv::io::Reader file;
     qkv::throw_if_error(qkv::io::Reader::open(argv[1], file));
+    for (const char* entry : {"tokens", "model", "text"}) {
+      if (file.metadata().contains(entry)) continue;
+      std::fprintf(stderr,
+                   "demo: %s has no metadata \"%s\"; pass examples/data/minilm.safetensors\n",
+                   argv[1], entry);
+      return 2;
+    }
     const std::vector<std::string> words = words_of(file.metadata().at("tokens"));
     std::printf("Attention of %s over %zu tokens of \"%s\"\n", file.metadata().at("model").c_str(),
                 words.size(), file.metadata().at("text").c_str());
@@ -137,6 +147,7 @@ int main(int argc, char** argv) {
     const std::vector<std::int64_t> rows = {27, 95, 160};
     show_layer(file, "layer2", words, rows);
     show_layer(file, "layer5", words, rows);
+    std::printf("\nThe number before a token is its place; ## marks the rest of a word.\n");
   } catch (const std::exception& error) {
     std::fprintf(stderr, "demo: %s\n", error.what());
     return 1;

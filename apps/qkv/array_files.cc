@@ -61,6 +61,12 @@ io::Reader& ArrayFiles::open(const std::string& option, const std::string& path)
   return readers_.emplace(path, std::move(reader)).first->second;
 }
 
+std::vector<std::string> ArrayFiles::paths() const {
+  std::vector<std::string> paths;
+  for (const auto& [path, reader] : readers_) paths.push_back(path);
+  return paths;
+}
+
 Tensor ArrayFiles::only_or_default(const std::string& option, const std::string& path,
                                    std::span<const std::string_view> defaults) {
   const io::Reader& reader = open(option, path);
@@ -69,8 +75,14 @@ Tensor ArrayFiles::only_or_default(const std::string& option, const std::string&
   }
   // One array of a file that holds q, k and v can't be told by its being alone.
   if (reader.arrays().size() == 1 && path != input_) return read(option, reader, "");
+  if (reader.arrays().size() == 1 && reader.arrays()[0].name.empty()) {
+    throw usage(
+        fmt::format("{}: {} holds one nameless array; name a file for each of --q, --k and "
+                    "--v, and no INPUT",
+                    option, in_quotes(path)));
+  }
   throw usage(fmt::format("{}: {} has the arrays {}; choose one with {} {}", option,
-                          in_quotes(path), in_quotes(names_of(reader)), option,
+                          in_quotes(path), names_of(reader), option,
                           path == input_ ? "NAME" : "FILE:NAME"));
 }
 
@@ -125,6 +137,21 @@ Tensor converted(const Tensor& tensor, DType dtype) {
     }
   });
   return to;
+}
+
+bool only_zeros_and_ones(const TensorView& view) {
+  return with_element(view.dtype, [&](auto element) {
+    const auto* source = static_cast<const decltype(element)*>(view.data);
+    const std::int64_t size = view.size();
+    bool one = false;
+    Walk walk(view);
+    for (std::int64_t i = 0; i < size; ++i, walk.next()) {
+      const auto number = value_as<float>(source[walk.offset()]);
+      if (number != 0 && number != 1) return false;
+      one = one || number == 1;
+    }
+    return one;
+  });
 }
 
 std::vector<std::int64_t> integers_of(const std::string& option, const TensorView& view) {

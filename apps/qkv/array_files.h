@@ -29,6 +29,9 @@ class ArrayFiles {
   // All arrays of the file `source`, or the one array that it names otherwise.
   std::vector<Tensor> find_all(const std::string& option, const std::string& source);
 
+  // Of all files that were opened.
+  std::vector<std::string> paths() const;
+
  private:
   io::Reader& open(const std::string& option, const std::string& path);
   Tensor only_or_default(const std::string& option, const std::string& path,
@@ -37,6 +40,9 @@ class ArrayFiles {
   std::string input_;
   std::map<std::string, io::Reader> readers_;
 };
+
+// Whether all numbers are 0 or 1, and one is 1: a mask of another type than bool.
+bool only_zeros_and_ones(const TensorView& view);
 
 // A row-major copy of `tensor` in another type: float32 or float64, rounded to nearest.
 Tensor converted(const Tensor& tensor, DType dtype);

@@ -3,9 +3,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <string_view>
+#include <utility>
 
 #include "attend_options.h"
 #include "attend_problem.h"
@@ -52,6 +55,16 @@ void check_output_file(const AttendRequest& request) {
   }
 }
 
+// --force means an old result, not what the result is computed from.
+void check_output_is_no_input(const AttendRequest& request, const AttendProblem& problem) {
+  for (const std::string& input : problem.files) {
+    std::error_code ignored;
+    if (!std::filesystem::equivalent(request.output, input, ignored)) continue;
+    throw usage(
+        fmt::format("-o: {} is one of the inputs; choose another name", in_quotes(request.output)));
+  }
+}
+
 void check_output_type(const AttendRequest& request, const AttendProblem& problem) {
   if (request.output.empty() || problem.outputs.out.dtype != DType::kBFloat16) return;
   io::Format format{};
@@ -61,6 +74,32 @@ void check_output_type(const AttendRequest& request, const AttendProblem& proble
       fmt::format("-o: {} can't hold bfloat16; name a .safetensors file, or pass "
                   "--out-dtype float32",
                   in_quotes(request.output)));
+}
+
+// The library's message "key_begin, key_lengths: ..." with the names of options at its head.
+std::string with_option_names(std::string message) {
+  const auto replace = [&](std::string_view name, std::string_view option) {
+    const std::size_t place = message.find(name);
+    if (place < message.find(':')) message.replace(place, name.size(), option);
+  };
+  constexpr std::pair<std::string_view, std::string_view> kNames[] = {
+      {"query_cu_seqlens", "--cu-seqlens"},
+      {"key_cu_seqlens", "--key-cu-seqlens"},
+      {"query_lengths", "--query-lengths"},
+      {"query_offset", "--query-offset"},
+      {"key_lengths", "--key-lengths"},
+      {"key_begin", "--key-begin"},
+      {"alibi_slopes", "--alibi"},
+      {"softcap", "--softcap"},
+      {"window", "--window"},
+      {"scale", "--scale"},
+      {"sinks", "--sinks"},
+      {"mask", "--mask"},
+      {"bias", "--bias"},
+      {"isa", "--isa"},
+  };
+  for (const auto& [name, option] : kNames) replace(name, option);
+  return message;
 }
 
 std::uint64_t output_bytes(const AttendProblem& problem) {
@@ -99,21 +138,45 @@ void print_plan(const PlanDescription& plan, const AttendProblem& problem) {
   std::fflush(stdout);
 }
 
-double run_plan(AttentionPlan& plan) {
-  const auto start = std::chrono::steady_clock::now();
-  plan.run();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+// The plan, and how long it ran; 0 if it was only asked for.
+struct Run {
+  PlanDescription plan;
+  double seconds = 0;
+};
+
+Run compute(const AttendRequest& request, const AttendProblem& problem,
+            const std::atomic<bool>* cancel) {
+  Progress progress("attend");
+  ExecutionOptions execution;
+  execution.threads = request.threads;
+  execution.isa = request.isa;
+  execution.cancel = cancel;
+  execution.progress = progress.callback();
+  Run run;
+  try {
+    AttentionPlan plan(problem.inputs, problem.outputs, problem.options, execution);
+    run.plan = plan.description();
+    if (request.explain && !request.json) print_plan(run.plan, problem);
+    if (request.output.empty()) return run;
+    const auto start = std::chrono::steady_clock::now();
+    plan.run();
+    run.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  } catch (const InvalidArgument& error) {
+    throw usage(with_option_names(error.what()));
+  } catch (const Unsupported& error) {
+    throw usage(with_option_names(error.what()));
+  }
+  return run;
 }
 
-void print_result(const AttendRequest& request, const AttendProblem& problem,
-                  const PlanDescription& plan, double seconds) {
+void print_result(const AttendRequest& request, const AttendProblem& problem, const Run& run) {
   std::string arrays;
   for (const io::NamedTensor& result : problem.results) {
     arrays +=
         fmt::format("{}{} {}", arrays.empty() ? "" : ", ", result.name, describe(result.tensor));
   }
-  fmt::print("{}: {}; {:.3g} s, {}, {} thread{}\n", request.output, arrays, seconds,
-             name_of(plan.isa), plan.threads, plan.threads == 1 ? "" : "s");
+  fmt::print("{}: {}; {:.3g} s, {}, {} thread{}\n", request.output, arrays, run.seconds,
+             name_of(run.plan.isa), run.plan.threads, run.plan.threads == 1 ? "" : "s");
 }
 
 Json result_json(const AttendRequest& request, const AttendProblem& problem, double seconds) {
@@ -139,34 +202,25 @@ int attend(int argc, const char* const* argv) {
   const AttendRequest request = parse_attend(argc, argv);
   check_output_file(request);
   AttendProblem problem = load_problem(request);
+  check_output_is_no_input(request, problem);
   check_output_type(request, problem);
 
   const CancelScope cancel;
-  Progress progress("attend");
-  ExecutionOptions execution;
-  execution.threads = request.threads;
-  execution.isa = request.isa;
-  execution.cancel = cancel.flag();
-  execution.progress = progress.callback();
-  AttentionPlan plan(problem.inputs, problem.outputs, problem.options, execution);
-  const PlanDescription& description = plan.description();
-  if (request.explain && !request.json) print_plan(description, problem);
-
+  const Run run = compute(request, problem, cancel.flag());
   Json json;
   if (!request.output.empty()) {
-    const double seconds = run_plan(plan);
     io::WriteOptions options;
     options.overwrite = request.force;
     options.cancel = cancel.flag();
     check(io::write(request.output, problem.results, options));
     if (request.json) {
-      json = result_json(request, problem, seconds);
+      json = result_json(request, problem, run.seconds);
     } else {
-      print_result(request, problem, description, seconds);
+      print_result(request, problem, run);
     }
   }
   if (request.json) {
-    json["plan"] = plan_json(description, problem);
+    json["plan"] = plan_json(run.plan, problem);
     print_json(json);
   }
   return kSuccess;

@@ -47,7 +47,7 @@ struct Adder {
         ->multi_option_policy(CLI::MultiOptionPolicy::Throw);
   }
   void flag(const char* name, bool& value, const char* help) {
-    app.add_flag(name, value, help)->group(group);
+    app.add_flag(name, value, help)->group(group)->disable_flag_override();
   }
 };
 
@@ -56,9 +56,9 @@ void add_input_options(CLI::App& app, AttendRequest& request, Texts& texts) {
   add("INPUT", request.input, "", "File with the arrays; not needed if --q, --k and --v are files");
   add("-o,--output", request.output, "OUT",
       "File for the result: `out`, and `lse` and `weights` if asked for (.npy: out only)");
-  add("--q", request.query, "ARRAY", "Queries; default: q, or else query, of INPUT");
-  add("--k", request.key, "ARRAY", "Keys; default: k, or else key");
-  add("--v", request.value, "ARRAY", "Values; default: v, or else value");
+  add("--q", request.query, "ARRAY", "Queries; default: q, query or queries of INPUT");
+  add("--k", request.key, "ARRAY", "Keys; default: k, key or keys");
+  add("--v", request.value, "ARRAY", "Values; default: v, value or values");
   add("--layout", texts.layout, "bhld|blhd",
       "Order of axes: [batch, heads, length, d] (default) or [batch, length, heads, d]; batch, "
       "and in rank 2 heads, may be missing");
@@ -80,7 +80,9 @@ void add_visibility_options(CLI::App& app, AttendRequest& request, Texts& texts)
       "--window and --alibi");
   add("--window", texts.window, "LEFT,RIGHT",
       "See so many keys before and after the own position; -1 is unbounded");
-  add("--mask", request.mask, "ARRAY", "Booleans, true = may attend, broadcast to the scores");
+  add("--mask", request.mask, "ARRAY",
+      "Booleans, true = may attend, broadcast to the scores; floating-point numbers are added, as "
+      "by --bias");
   add("--key-lengths", texts.key_lengths, "NUMBERS", "Live keys of each sequence");
   add("--key-begin", texts.key_begin, "NUMBERS", "First live key of each sequence");
   add("--query-lengths", texts.query_lengths, "NUMBERS", "Live queries of each sequence");
@@ -169,7 +171,7 @@ std::optional<std::int64_t> window_end(std::string_view text) {
 void understand_window(const std::string& text, AttendRequest& request) {
   if (text.empty()) return;
   const std::vector<std::string_view> ends = split(text, ',');
-  if (ends.size() != 2) {
+  if (ends.size() != 2 || ends[0].empty() || ends[1].empty()) {
     throw usage("--window: " + in_quotes(text) + " must be two numbers, LEFT,RIGHT, such as 128,0");
   }
   request.window.left = window_end(ends[0]);

@@ -20,6 +20,7 @@ class Loader {
     load_numbers();
     set_options();
     allocate_outputs();
+    problem_.files = files_.paths();
     return std::move(problem_);
   }
 
@@ -43,8 +44,8 @@ class Loader {
   }
 
   void load_inputs() {
-    constexpr std::string_view kQuery[] = {"q", "query"}, kKey[] = {"k", "key"},
-                               kValue[] = {"v", "value"};
+    constexpr std::string_view kQuery[] = {"q", "query", "queries"}, kKey[] = {"k", "key", "keys"},
+                               kValue[] = {"v", "value", "values"};
     const auto load_one = [&](const char* option, const std::string& source,
                               std::span<const std::string_view> defaults) {
       return reordered(TensorView(keep(files_.find(option, source, defaults), true)));
@@ -58,6 +59,11 @@ class Loader {
     if (!request_.mask.empty()) {
       Tensor mask = files_.find("--mask", request_.mask, kMaskNames);
       const bool convert = is_floating(mask.dtype());  // then it is a bias
+      if (convert && only_zeros_and_ones(mask)) {
+        throw usage(
+            "--mask: floating-point numbers, all 0 or 1, would be added to the scores; convert "
+            "them to bool to mask with them, or pass --bias to add them");
+      }
       problem_.options.mask = keep(std::move(mask), convert);
     }
     if (!request_.bias.empty()) {

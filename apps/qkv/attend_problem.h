@@ -17,6 +17,7 @@ struct AttendProblem {
   AttentionOutputs outputs;
   std::vector<io::NamedTensor> results;  // what the result file gets, in the layout asked for
   std::vector<Tensor> memory;            // what all of the above look at
+  std::vector<std::string> files;        // that were read
   std::uint64_t input_bytes = 0;         // of query, key, value, mask and bias
 };
 

@@ -5,7 +5,9 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
+#include <ctime>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "command.h"
 #include "fill.h"
@@ -73,14 +75,15 @@ BenchRequest parse_bench(int argc, const char* const* argv) {
   };
   add("--op", op, "forward", "The operation");
   add("--shape", shape, "B,H,Lq,Lk,D[,Dv]",
-      "Batch, query heads, queries, keys, d_qk, d_v (as d_qk)");
+      "Batch, query heads, queries, keys, d_qk, d_v (as d_qk); default 1,8,2048,2048,64");
   add("--kv-heads", kv_heads, "N", "Key heads; default: as many as query heads");
-  add("--dtype", dtype, "f32|f16|bf16", "Type of the inputs");
-  app.add_flag("--causal", request.causal, "Causal, the last query seeing the last key");
+  add("--dtype", dtype, "f32|f16|bf16", "Type of the inputs; default f32");
+  app.add_flag("--causal", request.causal, "Causal, the last query seeing the last key")
+      ->disable_flag_override();
   add("--threads", threads, "N", "Threads at most; 0 (default): all");
   add("--isa", isa, "NAME", "Instruction set, see `qkv info`");
   add("--repeat", repeat, "R", "Measurements; default 10");
-  app.add_flag("--json", request.json, "Print one JSON object");
+  app.add_flag("--json", request.json, "Print one JSON object")->disable_flag_override();
   parse_options(app, kExamples, argc, argv);
 
   if (op != "forward") throw usage("--op: " + in_quotes(op) + " is unknown; use forward");
@@ -125,9 +128,17 @@ double median(std::vector<double> numbers) {
 struct Measurement {
   PlanDescription plan;
   double median_s = 0, min_s = 0, gflops = 0, peak_gflops = 0;
+  double cpus = 0;  // CPU time over time
   const char* peak_kind = "";
   double best_gflops() const { return gflops * median_s / min_s; }
 };
+
+// Of all threads of this process.
+double cpu_seconds() {
+  struct timespec time = {};
+  (void)::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
 
 Measurement measure(const BenchRequest& r) {
   random::Generator generator(1);
@@ -159,15 +170,18 @@ Measurement measure(const BenchRequest& r) {
   result.plan = plan.description();
   const int peak_threads = std::min(result.plan.threads, available_threads());
   std::vector<double> seconds, peaks;
+  double cpu = 0;
   plan.run();  // the first run touches new memory and wakes the threads
   for (std::int64_t i = 0; i < r.repeat; ++i) {
     const FmaPeak peak = measure_fma_peak(result.plan.isa, peak_threads);
     peaks.push_back(peak.gflops);
     result.peak_kind = peak.kind;
     const auto start = std::chrono::steady_clock::now();
+    const double cpu_start = cpu_seconds();
     plan.run();
     seconds.push_back(
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    cpu += cpu_seconds() - cpu_start;
     progress.update(static_cast<double>(i + 1) / static_cast<double>(r.repeat));
   }
   result.median_s = median(seconds);
@@ -176,6 +190,7 @@ Measurement measure(const BenchRequest& r) {
                        live_pairs(r) * static_cast<double>(r.d_qk + r.d_v);
   result.gflops = flops / result.median_s * 1e-9;
   result.peak_gflops = median(peaks);
+  result.cpus = cpu / std::accumulate(seconds.begin(), seconds.end(), 0.0);
   return result;
 }
 
@@ -192,6 +207,11 @@ void print_text(const BenchRequest& r, const Measurement& m) {
       "of peak    {:.1f} %, {:.1f} % in the quickest run; the peak is {:.1f} GFLOP/s of {}\n",
       100 * m.gflops / m.peak_gflops, 100 * m.best_gflops() / m.peak_gflops, m.peak_gflops,
       m.peak_kind);
+  const auto wanted = std::min<std::int64_t>(m.plan.threads, m.plan.tasks);
+  if (m.cpus < 0.9 * static_cast<double>(wanted)) {
+    fmt::print("busy       it had {:.2f} CPUs on average; other work takes some of this machine\n",
+               m.cpus);
+  }
 }
 
 void print_json(const BenchRequest& r, const Measurement& m) {
@@ -206,6 +226,7 @@ void print_json(const BenchRequest& r, const Measurement& m) {
                      {"peak_gflops", m.peak_gflops},
                      {"peak_kind", m.peak_kind},
                      {"peak_share", m.gflops / m.peak_gflops},
+                     {"cpus", m.cpus},
                      {"best_peak_share", m.best_gflops() / m.peak_gflops},
                      {"isa", name_of(m.plan.isa)},
                      {"kernel", m.plan.kernel},

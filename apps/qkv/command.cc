@@ -34,6 +34,22 @@ std::vector<std::string> option_names(const CLI::App& app) {
 
 std::string see_help(const CLI::App& app) { return "; see " + app.get_name() + " --help"; }
 
+// Most likely a shell variable that is not set: no reason to compute something else.
+void refuse_empty_values(int argc, const char* const* argv) {
+  for (int i = 1; i < argc; ++i) {
+    std::string_view word = argv[i];
+    if (word == "--") return;
+    const bool ends_with_equals = word.starts_with("-") && word.find('=') == word.size() - 1;
+    if (!word.empty() && !ends_with_equals) continue;
+    if (ends_with_equals) {
+      word.remove_suffix(1);
+    } else {
+      word = i > 1 && argv[i - 1][0] == '-' ? argv[i - 1] : "an argument";
+    }
+    throw usage(std::string(word) + ": is empty; give it a value, or leave it out");
+  }
+}
+
 Failure unexpected(const CLI::App& app, const std::string& word) {
   if (!word.starts_with("-")) {
     return usage("unexpected argument \"" + word + "\"" + see_help(app));
@@ -69,6 +85,7 @@ void check(const Status& status) {
 }
 
 void parse_options(CLI::App& app, const char* examples, int argc, const char* const* argv) {
+  refuse_empty_values(argc, argv);
   // Left-over words are refused below, with a better sentence than CLI11's.
   app.allow_extras();
   try {
@@ -77,7 +94,10 @@ void parse_options(CLI::App& app, const char* examples, int argc, const char* co
     throw HelpRequested{help_text(app, examples)};
   } catch (const CLI::ArgumentMismatch& error) {
     const std::string what = error.what();
-    throw usage(what.substr(0, what.find(':')) + ": give it exactly one value" + see_help(app));
+    if (what.find("flag override") != std::string::npos) {  // "lse was given a disallowed ..."
+      throw usage("--" + what.substr(0, what.find(' ')) + ": takes no value" + see_help(app));
+    }
+    throw usage(what.substr(0, what.find(':')) + ": give it once, with one value" + see_help(app));
   } catch (const CLI::ParseError& error) {
     const std::vector<std::string> extras = app.remaining();
     if (!extras.empty()) throw unexpected(app, extras.front());

@@ -8,6 +8,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "array_files.h"
 #include "command.h"
 #include "compare.h"
 #include "numbers.h"
@@ -25,8 +26,10 @@ constexpr const char* kDescription =
     "NaNs of different bits. With a tolerance, NaNs agree with each other and -0 with +0, and "
     "other\n"
     "elements if one of the tolerances given allows their difference. An array that only one file\n"
-    "has, or that has another type or shape in the other file, is a difference in any case. The\n"
-    "nameless array of an .npy file is compared with the only array of the other file.";
+    "has, or that has another type or shape in the other file, is a difference in any case, but "
+    "for\n"
+    "two floating-point types with --atol or --rtol, which are compared as numbers. The nameless\n"
+    "array of an .npy file is compared with the only array of the other file.";
 
 constexpr const char* kExamples =
     "  qkv diff out.npz expected.npz\n"
@@ -55,7 +58,7 @@ DiffRequest parse_diff(int argc, const char* const* argv) {
   app.add_option("--rtol", rtol, "See --atol")->option_text("NUMBER");
   app.add_option("--ulp", ulp, "Allow so many steps between neighbouring numbers of the type")
       ->option_text("N");
-  app.add_flag("--json", request.json, "Print one JSON object");
+  app.add_flag("--json", request.json, "Print one JSON object")->disable_flag_override();
   parse_options(app, kExamples, argc, argv);
   if (!atol.empty()) request.tolerance.atol = parse_tolerance("--atol", atol);
   if (!rtol.empty()) request.tolerance.rtol = parse_tolerance("--rtol", rtol);
@@ -105,7 +108,9 @@ std::string explain(const Comparison& comparison) {
 Row compare_arrays(const Tensor& a, const Tensor& b, const Tolerance& tolerance) {
   Row row;
   row.type = describe(a);
-  if (a.dtype() != b.dtype()) {
+  const bool by_value =
+      (tolerance.atol || tolerance.rtol) && is_floating(a.dtype()) && is_floating(b.dtype());
+  if (a.dtype() != b.dtype() && !by_value) {
     row.status = "type";
     row.detail = fmt::format("{} in A, {} in B", name_of(a.dtype()), name_of(b.dtype()));
     return row;
@@ -115,7 +120,14 @@ Row compare_arrays(const Tensor& a, const Tensor& b, const Tolerance& tolerance)
     row.detail = fmt::format("{} in A, {} in B", shape_string(a), shape_string(b));
     return row;
   }
-  row.comparison = compare(a, b, tolerance);
+  if (a.dtype() == b.dtype()) {
+    row.comparison = compare(a, b, tolerance);
+  } else {
+    row.type = fmt::format("{} and {} {}", name_of(a.dtype()), name_of(b.dtype()), shape_string(a));
+    row.comparison =
+        compare(converted(a, DType::kFloat64), converted(b, DType::kFloat64), tolerance);
+    row.comparison->largest_ulp.reset();  // of neither type
+  }
   const Comparison& result = *row.comparison;
   if (result.unequal_bits == 0) {
     row.status = "equal";

@@ -49,7 +49,7 @@ VerifyRequest parse_verify(int argc, const char* const* argv) {
   CLI::App app{kDescription, "qkv verify"};
   app.add_option("--isa", isa, "Only this instruction set")->option_text("NAME");
   app.add_flag("--list", request.list, "Name the problems, compute nothing");
-  app.add_flag("--json", request.json, "Print one JSON object");
+  app.add_flag("--json", request.json, "Print one JSON object")->disable_flag_override();
   app.add_option("--break", fault,
                  "Damage a function first, so that the check must fail: exp (only in builds with "
                  "QKV_BREAKABLE)")

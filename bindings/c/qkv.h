@@ -123,7 +123,7 @@ void qkv_tensor_init(qkv_tensor* tensor, const void* data, int32_t dtype, int32_
 // Rank 4: query [B, Hq, Lq, d_qk], key [B, Hkv, Lk, d_qk], value [B, Hkv, Lk, d_v]; rank 3 drops B,
 // rank 2 also the heads. Packed: query [total_q, Hq, d_qk], key [total_k, Hkv, d_qk], value
 // [total_k, Hkv, d_v]. Query head h reads key head floor(h * Hkv / Hq); Hq is a multiple of Hkv.
-// float32, float16 and bfloat16, also mixed; or all float64 (some 50 times slower).
+// float32, float16 and bfloat16, also mixed; or all float64 (some 200 times slower).
 typedef struct qkv_attention_inputs {
   uint32_t struct_size;
   uint32_t reserved;
@@ -210,7 +210,9 @@ typedef struct qkv_attention_options {
   int64_t window_right;
   int32_t alignment;
   int32_t arithmetic;
-  const qkv_tensor* bias;  // float, broadcast to [B, Hq, Lq, Lk] like NumPy, added
+  // float, broadcast to [B, Hq, Lq, Lk] like NumPy, added. A -inf hides a key of a finite score; it
+  // can't keep out a NaN or Inf of the key, since NaN - inf is NaN: a mask or lengths can.
+  const qkv_tensor* bias;
   const qkv_tensor* mask;  // bool, broadcast like bias, true = may attend. A float mask is the bias
   qkv_score_mod score_mod;
   void* score_mod_context;
@@ -291,7 +293,7 @@ typedef struct qkv_plan_description {  // filled by qkv_plan_describe()
   int64_t rows_per_tile;    // query rows that share one pass over the keys
   int64_t workspace_bytes;  // beyond inputs and outputs
   int64_t weights_bytes;    // of the weights asked for
-  const char* kernel;       // "avx512 48 queries x 32 keys", ...; lives as long as the plan
+  const char* kernel;  // "avx512, tiles of 48 queries x 32 keys", ...; lives as long as the plan
 } qkv_plan_description;
 qkv_status qkv_plan_describe(const qkv_plan* plan, qkv_plan_description* description);
 
@@ -313,7 +315,7 @@ typedef struct qkv_state qkv_state;
 // Over the keys of `inputs`, which are keys first_key, first_key + 1, ... of each sequence.
 // first_key is a multiple of the contract's span; a piece that is not the last holds a multiple
 // too. Options that use positions need query_offset. Sinks belong to qkv_state_finish(); packed
-// sequences are refused. On failure *state is NULL.
+// sequences and query_lengths are refused. On failure *state is NULL.
 qkv_status qkv_state_of(const qkv_attention_inputs* inputs, int64_t first_key,
                         const qkv_attention_options* options, const qkv_execution* execution,
                         qkv_state** state);

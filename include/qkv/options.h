@@ -112,8 +112,10 @@ struct AttentionOptions {
   std::optional<float> softcap;  // s = softcap * tanh(s / softcap); finite and > 0
   ScoreMod score_mod;
   std::vector<float> alibi_slopes;  // one a query head: s - slope * |p - j|. See alibi_slopes()
-  TensorView bias;                  // float, broadcast to [B, Hq, Lq, Lk] like NumPy, added
-  std::vector<float> sinks;         // one logit a query head, in the softmax's sum only; -inf: none
+  // float, broadcast to [B, Hq, Lq, Lk] like NumPy, added. A -inf hides a key of a finite score; it
+  // can't keep out a NaN or Inf of the key, since NaN - inf is NaN: a mask or lengths can.
+  TensorView bias;
+  std::vector<float> sinks;  // one logit a query head, in the softmax's sum only; -inf: none
 
   // -- Which keys a query sees (all that are given must agree) ------------------------------------
   bool causal = false;  // j <= p

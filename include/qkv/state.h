@@ -20,7 +20,8 @@ class State {
   // The state of `inputs.query` over the keys in `inputs.key`, which are keys first_key, first_key
   // + 1, ... of each sequence. first_key must be a multiple of contract().span. A piece that is not
   // the last must hold a multiple of span keys too. Options that use positions need query_offset.
-  // Sinks belong to finish(); packed sequences are refused.
+  // Sinks belong to finish(); packed sequences and query_lengths are
+  // refused (Unsupported), since a state has one length of queries.
   static State of(const AttentionInputs& inputs, std::int64_t first_key,
                   const AttentionOptions& options = {}, const ExecutionOptions& execution = {});
 

@@ -12,15 +12,15 @@ consume() {
     "$work/build/consumer" && "$work/build/c_consumer"
 }
 
-consume_io() { consume "$1" && "build/install-$1/build/io_consumer" "build/install-$1/three.npz"; }
+consume_io() { consume "$@" && "build/install-$1/build/io_consumer" "build/install-$1/three.npz"; }
 
 installed_command() { "build/install-$1/prefix/bin/qkv" --version; }
 
 configure test
 build test
 check "consumer without zlib" consume test -DCONSUMER_IO=OFF \
-  -DCMAKE_DISABLE_FIND_PACKAGE_ZLIB=ON -DCMAKE_DISABLE_FIND_PACKAGE_PkgConfig=ON
-check "consumer of the static libraries" consume_io test
+  -DCMAKE_DISABLE_FIND_PACKAGE_ZLIB=ON
+check "consumer of the static libraries" consume_io test -DCMAKE_DISABLE_FIND_PACKAGE_PkgConfig=ON
 check "installed command, static" installed_command test
 
 configure shared

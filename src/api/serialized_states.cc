@@ -61,7 +61,10 @@ class Reader {
   bool failed_ = false;
 };
 
-bool plausible(const States& s) {
+// Whether these are sizes that of() can give.
+bool plausible(std::int64_t rank, const States& s) {
+  if (rank < 2 || rank > kMaxRank) return false;
+  if ((rank < 4 && s.batch != 1) || (rank < 3 && s.heads != 1)) return false;
   constexpr std::int64_t kMost = std::int64_t{1} << 40;
   for (std::int64_t n : {s.batch, s.heads, s.queries, s.d_v}) {
     if (n < 0 || n > kMost) return false;
@@ -70,8 +73,9 @@ bool plausible(const States& s) {
   for (std::int64_t n : {s.batch, s.heads, s.queries, s.d_v + 2}) {
     if (__builtin_mul_overflow(product, n, &product)) return false;
   }
-  return product <= kMost && s.rank >= 2 && s.rank <= kMaxRank && s.first_key >= 0 &&
-         s.end_key >= s.first_key && s.first_key % kSpan == 0;
+  return product <= kMost && s.first_key >= 0 && s.first_key <= kMaxPosition &&
+         s.first_key % kSpan == 0 && s.end_key >= s.first_key &&
+         s.end_key - s.first_key <= kMaxPosition;
 }
 
 }  // namespace
@@ -108,7 +112,7 @@ Status deserialize_states(std::span<const std::byte> bytes, States& s) {
                             "; this library has version " + std::to_string(contract().version));
   }
   s = {};
-  s.rank = static_cast<int>(reader.number());
+  const std::int64_t rank = reader.number();
   s.batch = reader.number();
   s.heads = reader.number();
   s.queries = reader.number();
@@ -116,7 +120,8 @@ Status deserialize_states(std::span<const std::byte> bytes, States& s) {
   s.first_key = reader.number();
   s.end_key = reader.number();
   const std::int64_t nodes = reader.number();
-  if (reader.failed() || !plausible(s) || nodes < 0 || nodes > 128) return malformed;
+  if (reader.failed() || !plausible(rank, s) || nodes < 0 || nodes > 128) return malformed;
+  s.rank = static_cast<int>(rank);
   // What is left must be exactly the nodes; checked before anything is allocated for them.
   const std::int64_t node_bytes = 16 + s.rows() * (2 + s.d_v) * 4;
   if (static_cast<std::uint64_t>(nodes * node_bytes) != reader.left()) return malformed;
@@ -124,15 +129,16 @@ Status deserialize_states(std::span<const std::byte> bytes, States& s) {
   std::int64_t next_span = s.first_key / kSpan;
   for (std::int64_t n = 0; n < nodes; ++n) {
     StateNode node{reader.number(), reader.number(), {}};
+    if (node.first_span != next_span || node.end_span <= node.first_span) return malformed;
     const std::int64_t spans = node.end_span - node.first_span;
-    const bool whole = spans > 0 && (spans & (spans - 1)) == 0 && node.first_span % spans == 0;
-    if (node.first_span != next_span || !whole) return malformed;
+    if ((spans & (spans - 1)) != 0 || node.first_span % spans != 0) return malformed;
     next_span = node.end_span;
     node.states.resize(static_cast<std::size_t>(s.rows() * stride));
     for (std::int64_t row = 0; row < s.rows(); ++row) {
       float* state = node.states.data() + row * stride;
       state[0] = reader.real();
       state[1] = reader.real();
+      if (state[1] < 0) return malformed;  // a sum of exponentials
       for (std::int64_t c = 0; c < s.d_v; ++c) state[kStateValues + c] = reader.real();
     }
     s.nodes.push_back(std::move(node));

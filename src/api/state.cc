@@ -31,6 +31,10 @@ State State::of(const AttentionInputs& inputs, std::int64_t first_key,
     throw InvalidArgument("first_key: " + std::to_string(first_key) +
                           " is not on a span edge; pass a multiple of " + std::to_string(span));
   }
+  if (first_key > kMaxPosition) {
+    throw InvalidArgument("first_key: " + std::to_string(first_key) +
+                          " is out of range; pass at most 2^61");
+  }
   if (!options.query_cu_seqlens.empty() || !options.query_lengths.empty()) {
     throw Unsupported(
         "query_cu_seqlens, query_lengths: a state has one length of queries; make a state for each "

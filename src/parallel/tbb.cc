@@ -24,8 +24,10 @@ struct Executor::Arena {
   tbb::task_arena arena;
 };
 
-Executor::Executor(int threads) : slots_(threads > 0 ? threads : available_threads()) {
-  if (threads > 0) arena_ = std::make_unique<Arena>(threads);
+Executor::Executor(int threads, std::int64_t tasks)
+    : slots_(static_cast<int>(
+          std::clamp<std::int64_t>(tasks, 1, threads > 0 ? threads : available_threads()))) {
+  if (threads > 0) arena_ = std::make_unique<Arena>(slots_);
 }
 Executor::~Executor() = default;
 Executor::Executor(Executor&&) noexcept = default;
@@ -37,7 +39,9 @@ void Executor::run(std::int64_t count, Task task, const void* context) {
   const int workers = static_cast<int>(std::min<std::int64_t>(slots_, count));
   std::atomic<std::int64_t> next{0};
   const auto work = [&](int slot) {
-    for (std::int64_t index = next++; index < count; index = next++) task(context, index, slot);
+    for (std::int64_t index = next++; index < count; index = next++) {
+      if (!task(context, index, slot)) next = count;
+    }
   };
   if (workers <= 1) {
     if (workers == 1) work(0);

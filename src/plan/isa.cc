@@ -43,6 +43,10 @@ std::vector<Isa> usable_isas() {
 }
 
 Status select_kernels(Isa isa, const KernelSet** kernels) {
+  if (static_cast<std::size_t>(isa) >= std::size(kNames)) {
+    return invalid_argument("isa: " + std::to_string(static_cast<int>(isa)) +
+                            " is unknown; pass a value of Isa");
+  }
   const char* forced = isa == Isa::kBest ? std::getenv("QKV_ISA") : nullptr;
   if (forced != nullptr && *forced != '\0' && !isa_from_name(forced, isa)) {
     return invalid_argument("QKV_ISA: \"" + std::string(forced) +

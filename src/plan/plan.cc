@@ -55,6 +55,12 @@ Plan::Plan(Problem problem, const ExecutionOptions& execution, const KernelSet& 
   }
 }
 
+// Nothing is computed for an output without elements, however many rows it has.
+bool Plan::has_results() const {
+  const Problem& p = problem_;
+  return (p.out.defined() && p.out.size() > 0) || (p.lse.defined() && p.lse.size() > 0);
+}
+
 // Threads and workspace: a slot of scratch memory for each thread that can find work.
 void Plan::plan_slots(std::int64_t tasks_at_once, std::size_t other_bytes) {
   int threads = execution_.threads == 0 ? parallel::available_threads() : execution_.threads;
@@ -76,7 +82,7 @@ void Plan::plan_float32() {
     tiles_before_.push_back(tiles_);
     longest = std::max(longest, sequence.end_key);
   }
-  if (!p.out.defined() && !p.lse.defined()) tiles_ = 0;
+  if (!has_results()) tiles_ = 0;
   tiles_at_once_ = std::clamp<std::int64_t>(tiles_ / kEnoughTasks, 1, kTilesAtOnce);
   const std::int64_t tile_tasks = divide_up(tiles_, tiles_at_once_);
   const std::int64_t spans = divide_up(longest, kSpan);
@@ -107,7 +113,7 @@ void Plan::plan_float32() {
 
 void Plan::plan_float64() {
   const Problem& p = problem_;
-  if (p.out.defined() || p.lse.defined()) {
+  if (has_results()) {
     tiles_ = p.sequences * p.query_heads() * divide_up(p.queries(), kFloat64Rows);
   }
   if (p.weights.defined()) {
@@ -201,26 +207,30 @@ float* Plan::chunk_states(std::int64_t tile, std::int64_t chunk) {
                                   static_cast<std::size_t>(tile * chunks_ + chunk) * states_bytes_);
 }
 
+template <class F>
+void Plan::run_tasks(std::int64_t count, F task) {
+  executor_->run(count, [&](std::int64_t index, int slot) {
+    if (control_.cancelled()) return false;
+    const FloatEnvironment environment;
+    task(index, slot);
+    return true;
+  });
+}
+
 void Plan::run_float32() {
   // The last tiles first: with a causal mask they have the most keys, and big tasks last would
   // leave threads idle at the end.
   if (chunk_spans_ == 0) {
     const std::int64_t tasks = divide_up(tiles_, tiles_at_once_);
-    const auto task = [&](std::int64_t index, int slot) { run_tiles(tasks - 1 - index, slot); };
-    executor_->run(tasks, task);
+    run_tasks(tasks, [&](std::int64_t index, int slot) { run_tiles(tasks - 1 - index, slot); });
   } else {
-    const auto task = [&](std::int64_t index, int slot) { run_chunk(index, slot); };
-    executor_->run(tiles_ * chunks_, task);
-    const auto finish = [&](std::int64_t tile, int) { finish_tile(tile); };
-    executor_->run(tiles_, finish);
+    run_tasks(tiles_ * chunks_, [&](std::int64_t index, int slot) { run_chunk(index, slot); });
+    run_tasks(tiles_, [&](std::int64_t tile, int) { finish_tile(tile); });
   }
-  const auto weights = [&](std::int64_t index, int slot) { run_weights(index, slot); };
-  executor_->run(weight_tasks_, weights);
+  run_tasks(weight_tasks_, [&](std::int64_t index, int slot) { run_weights(index, slot); });
 }
 
 void Plan::run_tiles(std::int64_t task, int slot) {
-  if (control_.cancelled()) return;
-  const FloatEnvironment environment;
   const Problem& p = problem_;
   RowTile tiles[kTilesAtOnce];
   const std::int64_t first = task * tiles_at_once_;
@@ -238,8 +248,6 @@ void Plan::run_tiles(std::int64_t task, int slot) {
 }
 
 void Plan::run_chunk(std::int64_t task, int slot) {
-  if (control_.cancelled()) return;
-  const FloatEnvironment environment;
   const std::int64_t tile = task / chunks_, chunk = task % chunks_;
   RowTile rows;
   fill_tile(tile, rows);
@@ -249,8 +257,6 @@ void Plan::run_chunk(std::int64_t task, int slot) {
 }
 
 void Plan::finish_tile(std::int64_t tile) {
-  if (control_.cancelled()) return;
-  const FloatEnvironment environment;
   const Problem& p = problem_;
   RowTile rows;
   fill_tile(tile, rows);
@@ -295,8 +301,6 @@ void Plan::write_dead_rows() {
 // ---- Weights ------------------------------------------------------------------------------------
 
 void Plan::run_weights(std::int64_t task, int slot) {
-  if (control_.cancelled()) return;
-  const FloatEnvironment environment;
   const Problem& p = problem_;
   const WeightsSelection& chosen = p.outputs.selection;
   const std::int64_t heads = p.weights.extents[1], all_rows = p.weights.extents[2];
@@ -345,9 +349,7 @@ void Plan::run_float64() {
                      static_cast<std::size_t>(p.keys()));
   };
   const std::int64_t blocks = divide_up(p.queries(), kFloat64Rows);
-  const auto rows = [&](std::int64_t task, int slot) {
-    if (control_.cancelled()) return;
-    const FloatEnvironment environment;
+  run_tasks(tiles_, [&](std::int64_t task, int slot) {
     const Sequence sequence = p.sequence(task / blocks / p.query_heads());
     const std::int64_t head = task / blocks % p.query_heads();
     const std::int64_t begin = task % blocks * kFloat64Rows;
@@ -356,17 +358,13 @@ void Plan::run_float64() {
       reference::attention_rows(p, sequence, head, i, i + 1, scores(slot));
     }
     progress_.task_done();
-  };
-  executor_->run(tiles_, rows);
-  const auto weights = [&](std::int64_t task, int slot) {
-    if (control_.cancelled()) return;
-    const FloatEnvironment environment;
+  });
+  run_tasks(weight_tasks_, [&](std::int64_t task, int slot) {
     const std::int64_t all_heads = p.weights.extents[1], all_rows = p.weights.extents[2];
     reference::weights_row(p, task / all_rows / all_heads, task / all_rows % all_heads,
                            task % all_rows, scores(slot));
     progress_.task_done();
-  };
-  executor_->run(weight_tasks_, weights);
+  });
 }
 
 }  // namespace qkv

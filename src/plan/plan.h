@@ -48,6 +48,10 @@ class Plan {
   void fill_tile(std::int64_t tile, RowTile& rows) const;
   KeyRange keys_of_chunk(std::int64_t chunk) const;
 
+  bool has_results() const;
+  // executor_->run() with the contract's floating-point mode, until cancelled.
+  template <class F>
+  void run_tasks(std::int64_t count, F task);
   void run_float32();
   void run_tiles(std::int64_t task, int slot);
   void run_chunk(std::int64_t task, int slot);

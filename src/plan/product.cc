@@ -17,9 +17,6 @@
 namespace qkv {
 namespace {
 
-// Rows of one kernel call: enough that packing a panel of b costs little beside them.
-constexpr std::int64_t kRowsAtOnce = 4096;
-
 bool has_contract_a(DType dtype) { return is_floating(dtype) && dtype != DType::kFloat64; }
 
 Status check_factors(const TensorView& a, const TensorView& b) {
@@ -97,32 +94,32 @@ Status run_product(const TensorView& a, const TensorView& b, const MutableTensor
     }
   }
   const MatmulKernel& kernel = kernels->matmul;
-  parallel::Executor executor(execution.threads);
+  const std::int64_t panels = (product.n() + kernel.tile_columns - 1) / kernel.tile_columns;
+  const std::int64_t columns = product.out.extents[1];
+  const std::int64_t tasks =
+      product.out.size() == 0 ? 0 : product.out.extents[0] * columns * panels;
+  parallel::Executor executor(execution.threads, tasks);
   const std::size_t slot_bytes = kernel.scratch_bytes(product) + 64;
   const auto memory = std::unique_ptr<std::byte[]>(
       new (std::nothrow) std::byte[slot_bytes * static_cast<std::size_t>(executor.slots())]);
   if (!memory) return {StatusCode::kOutOfMemory, "no memory for a workspace of the matrix product"};
-  const std::int64_t panels = (product.n() + kernel.tile_columns - 1) / kernel.tile_columns;
-  const std::int64_t columns = product.out.extents[1];
-  const auto cancelled = [&] {
-    return (execution.cancel != nullptr && *execution.cancel) || (stop != nullptr && *stop);
-  };
+  Control control;
+  control.cancel = execution.cancel;
+  control.stop = stop;
   Progress progress(execution.progress);
   const auto task = [&](std::int64_t index, int slot) {
+    if (control.cancelled()) return false;
     const FloatEnvironment environment;
     const std::int64_t matrix = index / panels;
-    // A tile at a time, so that a tall product too is stopped soon.
-    for (std::int64_t row = 0; row < product.m() && !cancelled(); row += kRowsAtOnce) {
-      kernel.columns(product, matrix / columns, matrix % columns, row,
-                     std::min(row + kRowsAtOnce, product.m()), index % panels * kernel.tile_columns,
-                     memory.get() + static_cast<std::size_t>(slot) * slot_bytes);
-    }
+    kernel.columns(product, matrix / columns, matrix % columns,
+                   index % panels * kernel.tile_columns,
+                   memory.get() + static_cast<std::size_t>(slot) * slot_bytes, control);
     progress.task_done();
+    return true;
   };
-  const std::int64_t tasks = product.out.extents[0] * columns * panels;
   progress.start(tasks);
   executor.run(tasks, task);
-  if (cancelled()) {
+  if (control.cancelled()) {
     return {StatusCode::kCancelled, "the call was cancelled; its outputs are unspecified"};
   }
   progress.finish();

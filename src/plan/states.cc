@@ -73,7 +73,8 @@ Status compute_states(const Problem& p, const ExecutionOptions& execution,
   const std::int64_t rows_of_head = p.group() * p.queries();
   const std::int64_t tiles_of_head = (rows_of_head + kernel.tile_rows - 1) / kernel.tile_rows;
   const std::int64_t tiles = states.batch * p.key_heads() * tiles_of_head;
-  parallel::Executor executor(execution.threads);
+  const std::int64_t tasks = static_cast<std::int64_t>(states.nodes.size()) * tiles;
+  parallel::Executor executor(execution.threads, tasks);
   const std::size_t slot_bytes = kernel.scratch_bytes(p) + 64;
   const auto memory = std::unique_ptr<std::byte[]>(
       new (std::nothrow) std::byte[slot_bytes * static_cast<std::size_t>(executor.slots())]);
@@ -82,7 +83,7 @@ Status compute_states(const Problem& p, const ExecutionOptions& execution,
   const Control control{execution.cancel, stop, execution.check_block_predicate, &predicate_failed};
   Progress progress(execution.progress);
   const auto task = [&](std::int64_t index, int slot) {
-    if (control.cancelled()) return;
+    if (control.cancelled()) return false;
     const FloatEnvironment environment;
     StateNode& node = states.nodes[index / tiles];
     const std::int64_t tile = index % tiles, head = tile / tiles_of_head;
@@ -98,8 +99,8 @@ Status compute_states(const Problem& p, const ExecutionOptions& execution,
                   node.states.data() + (head * rows_of_head + first) * stride,
                   memory.get() + static_cast<std::size_t>(slot) * slot_bytes, control);
     progress.task_done();
+    return true;
   };
-  const std::int64_t tasks = static_cast<std::int64_t>(states.nodes.size()) * tiles;
   progress.start(tasks);
   executor.run(tasks, task);
   if (control.cancelled()) return {StatusCode::kCancelled, "the call was cancelled"};

@@ -38,6 +38,11 @@ Interval byte_terms(const TensorView& view, Term* terms, int& count) {
   return interval;
 }
 
+void sort_descending(Term* terms, int count) {
+  std::sort(terms, terms + count,
+            [](const Term& x, const Term& y) { return x.coefficient > y.coefficient; });
+}
+
 // Is there a choice of the x with sum of coefficient * x == target? Terms sorted with the largest
 // coefficient first; `steps` bounds the search. Depth-first, largest coefficient first, pruned by
 // what the rest can reach and by its greatest common divisor.
@@ -71,8 +76,7 @@ bool overlap(const TensorView& a, const TensorView& b) {
   // Byte low_a + sum(x) meets byte low_b + sum(y). With y' = bound - y on b's terms, all terms are
   // positive and sum to high_b - low_a.
   const std::int64_t target = of_b.high - of_a.low;
-  std::sort(terms, terms + count,
-            [](const Term& x, const Term& y) { return x.coefficient > y.coefficient; });
+  sort_descending(terms, count);
   // Terms of one coefficient are one term: interleaved slices of a buffer have the same strides.
   int distinct = 0;
   for (int i = 1; i < count; ++i) {
@@ -89,19 +93,29 @@ bool overlap(const TensorView& a, const TensorView& b) {
 
 bool overlaps_itself(const TensorView& view) {
   if (view.size() == 0) return false;
-  Term terms[kMaxTerms];
+  Term axes[kMaxTerms];
   int count = 0;
   for (int axis = 0; axis < view.rank; ++axis) {
     if (view.extents[axis] > 1) {
-      terms[count++] = {std::abs(view.strides[axis]), view.extents[axis] - 1};
+      axes[count++] = {std::abs(view.strides[axis]), view.extents[axis] - 1};
     }
   }
-  std::sort(terms, terms + count,
-            [](const Term& x, const Term& y) { return x.coefficient < y.coefficient; });
-  std::int64_t reach = 0;
-  for (int i = 0; i < count; ++i) {
-    if (terms[i].coefficient <= reach) return true;
-    reach += terms[i].coefficient * terms[i].bound;
+  sort_descending(axes, count);
+  if (count > 0 && axes[count - 1].coefficient == 0) return true;
+  // Two elements meet if sum(coefficient * d) == 0 for some differences |d| <= bound that are not
+  // all 0. Let d of axis `first` be the first one that is not 0, and above 0. With bound - d there
+  // and bound + d on the axes after it all terms are positive.
+  for (int first = 0; first < count; ++first) {
+    Term terms[kMaxTerms];
+    int number = 0;
+    std::int64_t target = 0;
+    for (int axis = first; axis < count; ++axis) {
+      const auto [coefficient, bound] = axes[axis];
+      terms[number++] = {coefficient, axis == first ? bound - 1 : 2 * bound};
+      target += coefficient * bound;
+    }
+    int steps = 100'000;
+    if (solvable(terms, number, target, steps)) return true;
   }
   return false;
 }

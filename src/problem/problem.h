@@ -12,6 +12,9 @@
 
 namespace qkv {
 
+// Of positions, offsets, window ends and keys: their sums and differences fit int64.
+inline constexpr std::int64_t kMaxPosition = std::int64_t{1} << 61;
+
 // One sequence of the batch: where its live queries and keys lie in the buffers.
 struct Sequence {
   std::int64_t index;        // b, as callbacks see it

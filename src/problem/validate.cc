@@ -12,11 +12,23 @@ namespace {
 
 using std::to_string;
 
-constexpr std::int64_t kMaxPosition = std::int64_t{1} << 61;
-
 std::string pair_of_shapes(const char* a, const TensorView& view_a, const char* b,
                            const TensorView& view_b) {
   return std::string(a) + " " + shape_string(view_a) + " and " + b + " " + shape_string(view_b);
+}
+
+// Enums come from outside too, by a cast or memory that was not set.
+Status check_enums(const Problem& p) {
+  const AttentionOptions& o = p.options;
+  if (o.alignment != Alignment::kBottomRight && o.alignment != Alignment::kTopLeft) {
+    return invalid_argument("alignment: " + to_string(static_cast<int>(o.alignment)) +
+                            " is unknown; pass kBottomRight or kTopLeft");
+  }
+  if (o.arithmetic != Arithmetic::kByType && o.arithmetic != Arithmetic::kFloat32) {
+    return invalid_argument("arithmetic: " + to_string(static_cast<int>(o.arithmetic)) +
+                            " is unknown; pass kByType or kFloat32");
+  }
+  return {};
 }
 
 Status check_dtypes(const Problem& p) {
@@ -64,6 +76,7 @@ Status check_inputs(Problem& p) {
                             (packed ? " of packed sequences must all be [total, heads, d]"
                                     : " must have one rank, 2 to 4: [batch, heads, length, d]"));
   }
+  if (Status s = check_enums(p); !s.ok()) return s;
   if (Status s = check_dtypes(p); !s.ok()) return s;
   // Packed [total, heads, d] becomes [1, heads, total, d].
   p.query = to_rank4(packed ? in.query.transposed(0, 1) : in.query);
@@ -98,6 +111,12 @@ Status check_inputs(Problem& p) {
 
 // ---- Options ------------------------------------------------------------------------------------
 
+std::string number_text(double number) {
+  std::array<char, 32> text;
+  std::snprintf(text.data(), text.size(), "%g", number);
+  return text.data();
+}
+
 Status check_scores(Problem& p) {
   const AttentionOptions& o = p.options;
   p.scale64 = p.d_qk() == 0 ? 1.0 : 1.0 / std::sqrt(static_cast<double>(p.d_qk()));
@@ -107,13 +126,11 @@ Status check_scores(Problem& p) {
   }
   p.scale = static_cast<float>(p.scale64);
   if (!std::isfinite(p.scale) && !p.is_float64()) {
-    std::array<char, 32> text;
-    std::snprintf(text.data(), text.size(), "%g", p.scale64);
-    return invalid_argument("scale: " + std::string(text.data()) +
+    return invalid_argument("scale: " + number_text(p.scale64) +
                             " overflows float32; pass a number of magnitude below 3.4e38");
   }
   if (o.softcap && !(std::isfinite(*o.softcap) && *o.softcap > 0)) {
-    return invalid_argument("softcap: " + to_string(*o.softcap) +
+    return invalid_argument("softcap: " + number_text(*o.softcap) +
                             " must be finite and above 0; leave it out for none");
   }
   const std::int64_t heads = p.query_heads();
@@ -317,6 +334,11 @@ Status check_sinks(std::span<const float> sinks, std::int64_t heads) {
 }
 
 Status check_view(const char* name, const TensorView& view) {
+  if (view.dtype > DType::kInt64) {
+    return invalid_argument(std::string(name) + ": type " +
+                            to_string(static_cast<int>(view.dtype)) +
+                            " is unknown; pass a value of DType");
+  }
   if (view.rank > kMaxRank) {
     return invalid_argument(std::string(name) + ": rank " + to_string(view.rank) +
                             " is too large; pass 4 dimensions at most");

@@ -65,6 +65,19 @@ TEST_P(Cancel, FlagSetMidwayStopsAndThePlanCanRunAgain) {
   }
 }
 
+// 2^45 rows of width 0: no memory, and no work either.
+TEST_P(Cancel, OutputsWithoutElementsTakeNoTime) {
+  const std::int64_t rows = std::int64_t{1} << 45;
+  const Array none(dtype(), {4, 0});
+  TensorView query = none;
+  query.extents[0] = rows;
+  Array results(setting().result_type(), {4, 0});
+  AttentionOutputs outputs;
+  outputs.out = results;
+  outputs.out.extents[0] = rows;
+  attention({query, none, none}, outputs, widened({}), setting().execution());
+}
+
 TEST_P(Cancel, StopsInsideOneLongRow) {
   std::atomic<bool> cancel{false};
   std::atomic<int> calls{0};

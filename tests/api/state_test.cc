@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <vector>
 
@@ -158,6 +159,9 @@ TEST_F(StateTest, RefusesWhatHasNoMeaning) {
   expect_refused<InvalidArgument>(
       [&] { State::of(piece(0, 1024), -1024); },
       "first_key: -1024 is not on a span edge; pass a multiple of 1024");
+  expect_refused<InvalidArgument>(
+      [&] { State::of(piece(0, 1024), std::numeric_limits<std::int64_t>::max() - 1023); },
+      "first_key: 9223372036854774784 is out of range; pass at most 2^61");
   AttentionOptions options;
   options.sinks = {0, 0, 0, 0};
   expect_refused<InvalidArgument>([&] { State::of(piece(0, 1024), 0, options); },
@@ -207,6 +211,24 @@ TEST_F(StateTest, RefusesWhatHasNoMeaning) {
       State::deserialize(damaged);
     } catch (const InvalidArgument&) {
     }
+  }
+  // Headers that contradict themselves or overflow. Numbers follow the 8 letters: version, rank,
+  // batch, heads, queries, d_v, first key, end key, nodes; then a node's first and end span, and m
+  // and l of its first row.
+  const auto with = [&](std::size_t number, std::int64_t value, std::size_t size = 8) {
+    std::vector<std::byte> damaged = bytes;
+    std::memcpy(damaged.data() + 8 + 8 * number, &value, size);
+    return damaged;
+  };
+  constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  constexpr std::int64_t kMinusOne = 0xbf800000;  // as a float
+  std::vector<std::byte> negative_sum = bytes;
+  std::memcpy(negative_sum.data() + 8 + 8 * 11 + 4, &kMinusOne, 4);
+  for (const auto& damaged : {with(1, (std::int64_t{1} << 32) + 4), with(1, 2), with(1, 1),
+                              with(6, kMost), with(7, kMost), with(7, kLeast), with(8, 0),
+                              with(9, kLeast), with(10, kLeast), with(10, kMost), negative_sum}) {
+    expect_refused<InvalidArgument>([&] { State::deserialize(damaged); }, malformed);
   }
 }
 

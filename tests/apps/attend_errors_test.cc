@@ -38,15 +38,16 @@ TEST_F(AttendErrors, BadOptions) {
       {{"--causal=top-left", "--query-offset", "3"}, {"--causal", "--query-offset"}},
       {{"--window", "-2,0"}, {"--window", "-2", "-1"}},
       {{"--window", "3"}, {"--window", "LEFT,RIGHT"}},
+      {{"--window", "3,"}, {"--window", "LEFT,RIGHT"}},
       {{"--window", "a,b"}, {"--window", "\"a\""}},
       {{"--scale", "big"}, {"--scale", "big"}},
       {{"--scale", "1e400"}, {"--scale", "out of range"}},
-      {{"--scale", "inf"}, {"scale", "finite"}},
-      {{"--softcap", "-1"}, {"softcap", "-1"}},
+      {{"--scale", "inf"}, {"--scale: inf", "finite"}},
+      {{"--softcap", "-1"}, {"--softcap: -1 must"}},
       {{"--softcap", "nan"}, {"softcap"}},
-      {{"--sinks", "1,2"}, {"sinks", "2 logits for 1"}},
+      {{"--sinks", "1,2"}, {"--sinks: 2 logits for 1"}},
       {{"--sinks", "nan"}, {"sinks"}},
-      {{"--alibi=1,2"}, {"alibi", "2 slopes for 1"}},
+      {{"--alibi=1,2"}, {"--alibi: 2 slopes for 1"}},
       {{"--arithmetic", "exact"}, {"--arithmetic", "exact"}},
       {{"--dtype", "float8"}, {"--dtype", "float8"}},
       {{"--dtype", "float16"}, {"--dtype", "float16"}},
@@ -60,7 +61,7 @@ TEST_F(AttendErrors, BadOptions) {
       {{"--weights", "0:1"}, {"--weights", "1 is not among the 1"}},
       {{"--weights", "0-99999999999999:0"}, {"--weights", "not among"}},
       {{"--weights", "0:99999999999999999999"}, {"--weights"}},
-      {{"--key-lengths", "4"}, {"key_lengths", "4"}},
+      {{"--key-lengths", "4"}, {"--key-lengths: entry 0 is 4"}},
       {{"--key-lengths", "99999999999999999999"}, {"--key-lengths", "out of range"}},
       {{"--key-lengths", "nowhere"}, {"--key-lengths", "nowhere", "lesson.npz"}},
       {{"--key-lengths", "q"}, {"--key-lengths", "whole numbers"}},
@@ -68,12 +69,23 @@ TEST_F(AttendErrors, BadOptions) {
       {{"--cu-seqlens", "0,3", "--layout", "bhld"}, {"--layout"}},
       {{"--cu-seqlens", "0,3"}, {"[total, heads, d]"}},
       {{"--mask", "k"}, {"mask"}},
+      {{"--mask", "more.npz:ones"}, {"--mask", "bool", "--bias"}},
+      {{"--mask", ""}, {"--mask: is empty"}},
+      {{"--threads", ""}, {"--threads: is empty"}},
+      {{"--window="}, {"--window: is empty"}},
+      {{"--causal="}, {"--causal: is empty"}},
+      {{"--lse=0"}, {"--lse: takes no value"}},
+      {{"--json=false"}, {"--json: takes no value"}},
+      {{"--cu-seqlens", "0,2,1", "--q", "more.npz:t", "--k", "more.npz:t", "--v", "more.npz:t"},
+       {"--cu-seqlens"}},
       {{"--q", "nothing"}, {"--q", "nothing", "q, k, v"}},
   };
+  write_arrays(scratch / "more.npz", {{"ones", tensor<float>({1, 3}, {1, 0, 1})},
+                                      {"t", tensor<float>({2, 1, 2}, {1, 2, 3, 4})}});
   for (const Case& each : cases) {
     SCOPED_TRACE(::testing::PrintToString(each.more));
     expect_failure(attend(each.more), 2, each.parts);
-    EXPECT_THAT(scratch.names(), ElementsAre("lesson.npz"));
+    EXPECT_THAT(scratch.names(), ElementsAre("lesson.npz", "more.npz"));
   }
 }
 
@@ -83,9 +95,10 @@ TEST_F(AttendErrors, WhatIsMissing) {
   expect_failure(run(scratch, {"attend", "--q", "a", "--k", "b", "--v", "c", "-o", "out.npz"}), 2,
                  {"--q", "no INPUT"});
   write_arrays(scratch / "one.npy", {{"", lesson_query()}});
-  expect_failure(run(scratch, {"attend", "one.npy", "-o", "out.npz"}), 2, {"--q", "one.npy"});
-  write_arrays(scratch / "few.npz", {{"q", lesson_query()}, {"keys", lesson_key()}});
-  expect_failure(run(scratch, {"attend", "few.npz", "-o", "out.npz"}), 2, {"--k", "q, keys"});
+  expect_failure(run(scratch, {"attend", "one.npy", "-o", "out.npz"}), 2,
+                 {"--q", "one.npy", "nameless", "--q, --k and --v"});
+  write_arrays(scratch / "few.npz", {{"q", lesson_query()}, {"kk", lesson_key()}});
+  expect_failure(run(scratch, {"attend", "few.npz", "-o", "out.npz"}), 2, {"--k", "q, kk"});
 }
 
 TEST_F(AttendErrors, ShapesThatDontFit) {
@@ -126,9 +139,13 @@ TEST_F(AttendErrors, ExistingOutputIsRefusedAndKept) {
   const std::string after = read_text(scratch / "out.npz");
   expect_failure(attend({"--force", "--sinks", "1,2"}), 2, {"sinks"});
   EXPECT_EQ(read_text(scratch / "out.npz"), after);
-  // An input may be overwritten by the result: it is replaced, not changed.
-  expect_success(run(scratch, {"attend", "lesson.npz", "-o", "lesson.npz", "--force"}));
-  EXPECT_EQ(read_array(scratch / "lesson.npz", "out").rank(), 2);
+  // --force does not reach the inputs, by whatever name.
+  const std::string input = read_text(scratch / "lesson.npz");
+  for (const char* name : {"lesson.npz", "./lesson.npz"}) {
+    expect_failure(run(scratch, {"attend", "lesson.npz", "-o", name, "--force"}), 2,
+                   {"-o", name, "one of the inputs"});
+  }
+  EXPECT_EQ(read_text(scratch / "lesson.npz"), input);
 }
 
 TEST_F(AttendErrors, PlacesWhereNoFileCanBe) {

@@ -56,12 +56,24 @@ TEST_F(Diff, Tolerances) {
 }
 
 TEST_F(Diff, MissingArraysTypesAndShapesAreDifferences) {
-  for (const char* file : {"less.npz", "typed.npz", "shaped.npz", "one.npy"}) {
+  EXPECT_EQ(diff({"a.npz", "typed.npz"}).code, 1);
+  EXPECT_EQ(diff({"a.npz", "typed.npz", "--ulp", "1000"}).code, 1);
+  for (const char* file : {"less.npz", "shaped.npz", "one.npy"}) {
     EXPECT_EQ(diff({"a.npz", file, "--atol", "1e30"}).code, 1) << file;
     EXPECT_EQ(diff({file, "a.npz"}).code, 1) << file;
   }
   EXPECT_THAT(diff({"less.npz", "a.npz"}).out, HasSubstr("only in \"a.npz\""));
   EXPECT_THAT(diff({"a.npz", "typed.npz"}).out, HasSubstr("float64 in B"));
+}
+
+TEST_F(Diff, FloatingTypesAreComparedAsNumbersWithATolerance) {
+  const Result same = diff({"a.npz", "typed.npz", "--atol", "0"});
+  EXPECT_EQ(same.code, 0);
+  EXPECT_THAT(same.out, HasSubstr("float32 and float64 [2]"));
+  write_arrays(scratch / "off.npz",
+               {{"x", tensor<double>({2}, {1, 2.125})}, {"y", tensor<double>({2}, {1, 2})}});
+  EXPECT_EQ(diff({"a.npz", "off.npz", "--atol", "0.125"}).code, 0);
+  EXPECT_EQ(diff({"a.npz", "off.npz", "--rtol", "0.01"}).code, 1);
 }
 
 TEST_F(Diff, Json) {

@@ -6,8 +6,11 @@
 #include <Eigen/Dense>
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cmath>
 #include <cstring>
+#include <limits>
+#include <thread>
 #include <vector>
 
 #include "kernels/exact/exact.h"
@@ -124,6 +127,35 @@ TEST(Matmul, ReportsProgressAndCanBeStopped) {
   execution = {};
   execution.cancel = &cancel;
   EXPECT_THROW(matmul({a.data(), {200, 8}}, {b.data(), {8, 300}}, execution), Cancelled);
+}
+
+// A tall product of one panel stops between two tiles of rows, not at its end.
+TEST(Matmul, StopsWithinATask) {
+  const std::int64_t rows = 2000, k = 20000;
+  const std::vector<float> a(static_cast<std::size_t>(rows * k), 1.0f);
+  const std::vector<float> b(static_cast<std::size_t>(k * 4), 1.0f);
+  std::vector<float> out(static_cast<std::size_t>(rows * 4), -1.0f);
+  std::atomic<bool> cancel{false};
+  ExecutionOptions execution;
+  execution.threads = 1;
+  execution.isa = Isa::kPortable;  // the slowest
+  execution.cancel = &cancel;
+  std::thread user([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    cancel = true;
+  });
+  EXPECT_THROW(
+      matmul({a.data(), {rows, k}}, {b.data(), {k, 4}}, {out.data(), {rows, 4}}, execution),
+      Cancelled);
+  user.join();
+  EXPECT_EQ(out.back(), -1.0f);
+}
+
+TEST(Matmul, TakesAnyNumberOfThreads) {
+  const float a[] = {2}, b[] = {3};
+  ExecutionOptions execution;
+  execution.threads = std::numeric_limits<int>::max();
+  EXPECT_EQ(matmul({a, {1, 1}}, {b, {1, 1}}, execution).data<float>()[0], 6);
 }
 
 void expect_refused(const TensorView& a, const TensorView& b, const MutableTensorView& out,

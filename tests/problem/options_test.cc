@@ -67,9 +67,9 @@ TEST(Options, DefaultScaleIsOneOverTheRootOfD) {
 TEST(Options, SoftcapIsFiniteAndAboveZero) {
   expect_refused({
       {[](Problem& p) { p.options.softcap = 0.0f; },
-       "softcap: 0.000000 must be finite and above 0; leave it out for none"},
+       "softcap: 0 must be finite and above 0; leave it out for none"},
       {[](Problem& p) { p.options.softcap = -2.0f; },
-       "softcap: -2.000000 must be finite and above 0; leave it out for none"},
+       "softcap: -2 must be finite and above 0; leave it out for none"},
       {[](Problem& p) { p.options.softcap = kInf; },
        "softcap: inf must be finite and above 0; leave it out for none"},
       {[](Problem& p) { p.options.softcap = std::nanf(""); },

@@ -44,8 +44,7 @@ inline void write_product(const MatrixProduct& product, std::int64_t x, std::int
 }
 
 inline void product_columns(const MatrixProduct& product, std::int64_t x, std::int64_t y,
-                            std::int64_t begin, std::int64_t end, std::int64_t column,
-                            std::byte* memory) {
+                            std::int64_t column, std::byte* memory, const Control& control) {
   Scratch scratch(memory);
   const std::int64_t k = product.k();
   const int columns = static_cast<int>(std::min<std::int64_t>(kPanelColumns, product.n() - column));
@@ -54,8 +53,8 @@ inline void product_columns(const MatrixProduct& product, std::int64_t x, std::i
   float* rows_of_a = scratch.floats(k * kProductRows);
   float* transposed = scratch.floats(k * kProductRows);
   float* results = scratch.floats(kPanelColumns * kProductRows);
-  for (std::int64_t row = begin; row < end; row += kProductRows) {
-    const int rows = static_cast<int>(std::min<std::int64_t>(kProductRows, end - row));
+  for (std::int64_t row = 0; row < product.m() && !control.cancelled(); row += kProductRows) {
+    const int rows = static_cast<int>(std::min<std::int64_t>(kProductRows, product.m() - row));
     const FloatRows a = float_rows(product.a, x, y, row, rows, rows_of_a);
     transpose([&](int n) { return a.row(std::min(n, rows - 1)); }, kProductRows, k, transposed,
               kProductRows);

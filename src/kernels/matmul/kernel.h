@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/attention/kernel.h"
 #include "qkv/cpu.h"
 #include "qkv/tensor.h"
 
@@ -28,10 +29,10 @@ struct MatmulKernel {
   // Bytes of scratch memory that columns() needs, any alignment.
   std::size_t (*scratch_bytes)(const MatrixProduct& product);
 
-  // Columns [column, column + tile_columns) of the rows [begin, end) of out, in matrix (x, y) of
-  // the batch.
-  void (*columns)(const MatrixProduct& product, std::int64_t x, std::int64_t y, std::int64_t begin,
-                  std::int64_t end, std::int64_t column, std::byte* scratch);
+  // Columns [column, column + tile_columns) of out, in matrix (x, y) of the batch. If cancelled,
+  // which is looked for at every tile, garbage.
+  void (*columns)(const MatrixProduct& product, std::int64_t x, std::int64_t y, std::int64_t column,
+                  std::byte* scratch, const Control& control);
 };
 
 }  // namespace qkv
