@@ -25,7 +25,7 @@ system=$folder/root
 mkdir -p "$folder"
 if [ ! -f "$archive" ]; then
   command -v mmdebstrap >/dev/null || { echo "bare-bookworm.sh: install mmdebstrap" >&2; exit 1; }
-  mmdebstrap --variant=minbase --include=git,make bookworm "$archive.new" "$sources"
+  mmdebstrap --variant=minbase --include=git,make --format=tar bookworm "$archive.new" "$sources"
   mv "$archive.new" "$archive"
 fi
 if [ -z "${QKV_BARE_KEEP:-}" ] || [ ! -d "$system" ]; then
