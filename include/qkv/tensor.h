@@ -78,7 +78,7 @@ using Extents = std::array<std::int64_t, kMaxRank>;
 // Pointer is `const void*` (TensorView) or `void*` (MutableTensorView).
 template <class Pointer>
 struct BasicTensorView {
-  Pointer data = nullptr;
+  Pointer data = nullptr;  // aligned as its elements are
   DType dtype = DType::kFloat32;
   int rank = -1;  // -1: no tensor at all ("absent")
   Extents extents{};

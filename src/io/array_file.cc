@@ -36,6 +36,10 @@ Status ArrayFile::read(std::string_view name, Tensor& tensor) const {
   }
   const std::string& label = file_.label();
   if (arrays_.empty()) return invalid_argument(label + ": holds no arrays; choose another file");
+  if (!name.empty() && arrays_.size() == 1 && arrays_[0].name.empty()) {
+    return invalid_argument(label + ": has no array " + in_quotes(name) +
+                            ", but a single one without a name; leave the name out");
+  }
   if (!name.empty()) {
     return invalid_argument(label + ": has no array " + in_quotes(name) + "; it holds " +
                             names_text(arrays_));

@@ -63,7 +63,7 @@ ElementType npy_refusal(char kind, std::uint64_t size, const std::string& name) 
   switch (kind) {
     case 'c':
       return refused(name +
-                         " holds complex numbers, which qkv has not; save the real and the "
+                         " holds complex numbers, which qkv does not have; save the real and the "
                          "imaginary part as two arrays",
                      size * kBits);
     case 'V':
@@ -80,12 +80,12 @@ ElementType npy_refusal(char kind, std::uint64_t size, const std::string& name) 
       return refused(name + " holds Python objects; save an array of numbers", 0);
     case 'f':
       return refused(name +
-                         " holds extended floating point numbers, which qkv has not; convert "
+                         " holds extended floating point numbers, which qkv does not have; convert "
                          "them to float32 or float64",
                      size * kBits);
     default:
       return refused(name +
-                         " is an element type that qkv has not; convert it to float32, for "
+                         " is an element type that qkv does not have; convert it to float32, for "
                          "example",
                      0);
   }
@@ -130,9 +130,10 @@ ElementType safetensors_element_type(std::string_view dtype) {
     type.bits = size_of(names.dtype) * 8;
     return type;
   }
-  const std::string reason = in_quotes(dtype) +
-                             " is an element type that qkv has not; convert it to F32, F16 or "
-                             "BF16, for example";
+  const std::string reason =
+      in_quotes(dtype) +
+      " is an element type that qkv does not have; convert it to F32, F16 or "
+      "BF16, for example";
   for (const ForeignType& foreign : kForeign) {
     if (foreign.name == dtype) return refused(reason, foreign.bits);
   }

@@ -1,3 +1,4 @@
+#include <cstdint>
 #include <string>
 #include <tuple>
 
@@ -111,9 +112,18 @@ Status check_outputs(Problem& p) {
 }
 
 Status check_pointer(const char* name, const TensorView& view) {
-  if (!view.defined() || view.size() == 0 || view.data != nullptr) return {};
-  return invalid_argument(std::string(name) + ": null pointer for " + describe(view) +
-                          "; pass the address of its first element");
+  if (!view.defined() || view.size() == 0) return {};
+  if (view.data == nullptr) {
+    return invalid_argument(std::string(name) + ": null pointer for " + describe(view) +
+                            "; pass the address of its first element");
+  }
+  const std::size_t size = size_of(view.dtype);
+  if (reinterpret_cast<std::uintptr_t>(view.data) % size != 0) {
+    return invalid_argument(std::string(name) + ": the address of " + describe(view) +
+                            " is not a multiple of its element's " + std::to_string(size) +
+                            " bytes; copy it to aligned memory");
+  }
+  return {};
 }
 
 Status validate_memory(const Problem& p) {

@@ -38,7 +38,7 @@ Status check_dtypes(const Problem& p) {
   for (const auto& [name, view] : all) {
     if (!is_floating(view->dtype)) {
       return invalid_argument(std::string(name) + ": type " + std::string(name_of(view->dtype)) +
-                              " has no attention; convert it to float32, float16, bfloat16 or "
+                              " is not supported here; convert it to float32, float16, bfloat16 or "
                               "float64");
     }
     float64s += view->dtype == DType::kFloat64;

@@ -333,15 +333,17 @@ TEST_P(Faults, WindowEndsAreIncluded) {
 
 // Dao-AILab/flash-attention #1745, #2374; vllm-project/vllm #641; ggml-org/llama.cpp PR #3523.
 TEST_P(Faults, UnusedCacheSlotsDoNotMatter) {
-  AttentionOptions by_length = unscaled(), by_mask = unscaled(), by_begin = unscaled();
+  AttentionOptions by_length = unscaled(), by_mask = unscaled(), by_mask_mod = unscaled(),
+                   by_begin = unscaled();
   by_length.key_lengths = {3};
   const Array mask = bools({8}, {1, 1, 1, 0, 0, 0, 0, 0});
   by_mask.mask = mask;
+  by_mask_mod.mask_mod = mask_mod([](auto, auto, auto, auto j) { return j < 3; });
   by_begin.key_begin = {0};
   by_begin.key_lengths = {3};
   for (std::int64_t queries : {1, 3, 60}) {
     const Array q = array({queries, 1}, {0});
-    for (const AttentionOptions& options : {by_length, by_mask, by_begin}) {
+    for (const AttentionOptions& options : {by_length, by_mask, by_mask_mod, by_begin}) {
       for (double junk : {kNaN, kInf, -kInf, 3e4}) {
         const Array k = column({0, 0, 0, junk, junk, junk, junk, junk});
         const Array v = column({1, 2, 6, junk, junk, junk, junk, junk});

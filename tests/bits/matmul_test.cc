@@ -190,6 +190,11 @@ TEST(Matmul, RefusesWhatDoesNotFit) {
                  "a: null pointer for float32 [2, 3]; pass the address of its first element");
   expect_refused({a, {2, 3}}, {b, {3, 4}}, {static_cast<float*>(nullptr), {2, 4}},
                  "out: null pointer for float32 [2, 4]; pass the address of its first element");
+  const void* odd = reinterpret_cast<const char*>(a) + 2;
+  expect_refused(
+      {odd, DType::kFloat32, {2, 3}}, {b, {3, 4}}, {out, {2, 4}},
+      "a: the address of float32 [2, 3] is not a multiple of its element's 4 bytes; copy "
+      "it to aligned memory");
   ExecutionOptions negative;
   negative.threads = -1;
   expect_refused({a, {2, 3}}, {b, {3, 4}}, good,

@@ -116,7 +116,7 @@ TEST(Npy, RefusesForeignTypesWhenRead) {
       {"structured.npy", "[('a', '<f4'), (\"it's\", '>i8', (2,))]", "structured type"},
       {"void.npy", "<V2", "bfloat16 is not an .npy type); save bfloat16 as .safetensors"},
       {"longdouble.npy", "<f16", "extended floating point"},
-      {"datetime.npy", "<M8[D]", "an element type that qkv has not"},
+      {"datetime.npy", "<M8[D]", "an element type that qkv does not have"},
   };
   for (const Case& c : cases) {
     SCOPED_TRACE(c.file);

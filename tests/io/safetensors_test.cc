@@ -79,8 +79,9 @@ TEST(Safetensors, RefusesFloat8OnlyWhenRead) {
   const Status status = Reader::open(data_path("float8.safetensors"), reader);
   ASSERT_TRUE(status.ok()) << status.message();
   Tensor tensor;
-  expect_error(reader.read("f8", tensor), StatusCode::kUnsupported,
-               "float8.safetensors: array \"f8\": \"F8_E4M3\" is an element type that qkv has not");
+  expect_error(
+      reader.read("f8", tensor), StatusCode::kUnsupported,
+      "float8.safetensors: array \"f8\": \"F8_E4M3\" is an element type that qkv does not have");
   ASSERT_TRUE(reader.read("x", tensor).ok());
   EXPECT_THAT(values<float>(tensor), ElementsAre(1.0f));
 }

@@ -106,7 +106,8 @@ TEST(Inputs, TypesAreFloats) {
   for (DType dtype : {DType::kBool, DType::kInt8, DType::kUInt16, DType::kInt64}) {
     const std::string name(name_of(dtype));
     const std::string rest =
-        ": type " + name + " has no attention; convert it to float32, float16, bfloat16 or float64";
+        ": type " + name +
+        " is not supported here; convert it to float32, float16, bfloat16 or float64";
     expect_refused({
         {[&](Problem& p) { p.inputs.query.dtype = dtype; }, "query" + rest},
         {[&](Problem& p) { p.inputs.key.dtype = dtype; }, "key" + rest},
@@ -223,6 +224,22 @@ TEST(Inputs, NullPointersAreRefusedIfThereAreElements) {
   empty.inputs = {tensor(1, {2, 4, 3, 8}), tensor(2, {2, 2, 0, 8}), tensor(3, {2, 2, 0, 6})};
   empty.inputs.key.data = empty.inputs.value.data = nullptr;
   expect_good(empty);
+}
+
+TEST(Inputs, AddressesAreMultiplesOfTheElements) {
+  Problem p = good_problem();
+  for (const auto& [name, view] :
+       {std::pair("query", &p.inputs.query), std::pair("key", &p.inputs.key),
+        std::pair("value", &p.inputs.value)}) {
+    for (std::size_t shift = 1; shift < 4; ++shift) {
+      const TensorView good = *view;
+      view->data = static_cast<const char*>(good.data) + shift;
+      EXPECT_THAT(message_of(p),
+                  ::testing::StartsWith(std::string(name) + ": the address of float32 [2, "));
+      EXPECT_THAT(message_of(p), ::testing::HasSubstr("4 bytes; copy it to aligned memory"));
+      *view = good;
+    }
+  }
 }
 
 // The shape in a message is the one the caller gave, not the normal form's.

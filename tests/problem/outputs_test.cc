@@ -157,12 +157,12 @@ TEST(Outputs, MayNotOverlapInputs) {
            "weights [2, 4, 3, 5] and bias [2, 4, 3, 5] share memory; pass an output of its own"},
           {[&](Problem& p) {
              p.options.mask = tensor(9, {2, 4, 3, 5}, DType::kBool);
-             p.outputs.out = at(p.outputs.out, static_cast<const char*>(place(9)) + 119);
+             p.outputs.out = at(p.outputs.out, static_cast<const char*>(place(9)) + 116);
            },
            "out [2, 4, 3, 6] and mask [2, 4, 3, 5] share memory; pass an output of its own"},
-          {[&](Problem& p) {  // the last byte of the key
+          {[&](Problem& p) {  // the last element of the key
              p.outputs.out = at(p.outputs.out, static_cast<const char*>(p.inputs.key.data) +
-                                                   2 * 2 * 5 * 8 * 4 - 1);
+                                                   2 * 2 * 5 * 8 * 4 - 4);
            },
            "out [2, 4, 3, 6] and key [2, 2, 5, 8] share memory; pass an output of its own"},
       },
