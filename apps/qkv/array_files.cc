@@ -63,6 +63,7 @@ io::Reader& ArrayFiles::open(const std::string& option, const std::string& path)
 
 std::vector<std::string> ArrayFiles::paths() const {
   std::vector<std::string> paths;
+  paths.reserve(readers_.size());
   for (const auto& [path, reader] : readers_) paths.push_back(path);
   return paths;
 }
