@@ -79,8 +79,8 @@ void check_output_type(const AttendRequest& request, const AttendProblem& proble
 // The library's message "key_begin, key_lengths: ..." with the names of options at its head.
 std::string with_option_names(std::string message) {
   const auto replace = [&](std::string_view name, std::string_view option) {
-    const std::size_t place = message.find(name);
-    if (place < message.find(':')) message.replace(place, name.size(), option);
+    const std::size_t place = message.find(name), colon = message.find(':');
+    if (place < colon && colon != std::string::npos) message.replace(place, name.size(), option);
   };
   constexpr std::pair<std::string_view, std::string_view> kNames[] = {
       {"query_cu_seqlens", "--cu-seqlens"},

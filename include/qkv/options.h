@@ -150,7 +150,7 @@ struct ExecutionOptions {
   int threads = 0;
   Isa isa = Isa::kBest;
   // Set to true from any thread to stop; checked every few milliseconds of work (float64:
-  // between rows).
+  // between rows; matmul: between tiles of rows).
   const std::atomic<bool>* cancel = nullptr;
   // Called with the share of the work that is done, 0 to 1, from one thread at a time.
   std::function<void(double)> progress;
