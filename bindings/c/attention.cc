@@ -1,5 +1,3 @@
-#include "qkv/attention.h"
-
 #include <algorithm>
 #include <cstddef>
 #include <memory>
@@ -8,19 +6,20 @@
 
 #include "boundary.h"
 #include "convert.h"
+#include "plan/plan.h"
 #include "structs.h"
 
 using qkv::AttentionInputs;
 using qkv::AttentionOptions;
 using qkv::AttentionOutputs;
-using qkv::AttentionPlan;
 using qkv::ExecutionOptions;
+using qkv::Plan;
 using qkv::Status;
 using namespace qkv::c;
 
 struct qkv_plan {
   CallbackRecord callbacks;
-  std::unique_ptr<AttentionPlan> plan;
+  std::unique_ptr<Plan> plan;
 };
 
 namespace {
@@ -36,10 +35,7 @@ Status make_plan(const qkv_attention_inputs* inputs, const qkv_attention_outputs
   if (Status s = to_outputs(outputs, out); !s.ok()) return s;
   if (Status s = to_options(options, made.callbacks, what); !s.ok()) return s;
   if (Status s = to_execution(execution, made.callbacks, how); !s.ok()) return s;
-  throw_on_failure(what, made.callbacks);
-  throw_on_failure(how, made.callbacks);
-  made.plan = std::make_unique<AttentionPlan>(in, out, what, how);
-  return {};
+  return Plan::make(in, out, what, how, made.plan);
 }
 
 // Null and 0 are no workspace; other pairs of which one is 0 are mistakes.
@@ -63,7 +59,8 @@ qkv_status qkv_output_shape(const qkv_attention_inputs* inputs,
     CallbackRecord callbacks;
     if (Status s = to_inputs(inputs, in); !s.ok()) return s;
     if (Status s = to_options(options, callbacks, what); !s.ok()) return s;
-    const std::vector<std::int64_t> shape = qkv::output_shape(in, what);
+    std::vector<std::int64_t> shape;
+    if (Status s = qkv::infer_output_shape(in, what, shape); !s.ok()) return s;
     std::copy(shape.begin(), shape.end(), extents);
     *rank = static_cast<std::int32_t>(shape.size());
     return {};
@@ -75,8 +72,7 @@ qkv_status qkv_attention(const qkv_attention_inputs* inputs, const qkv_attention
   return guarded([&]() -> Status {
     qkv_plan made;
     if (Status s = make_plan(inputs, outputs, options, execution, made); !s.ok()) return s;
-    made.plan->run();
-    return {};
+    return made.callbacks.status_of(made.plan->run({}, made.callbacks.stop()));
   });
 }
 
@@ -115,12 +111,7 @@ qkv_status qkv_plan_run(qkv_plan* plan, void* workspace, int64_t workspace_bytes
     std::span<std::byte> memory;
     if (Status s = to_workspace(workspace, workspace_bytes, memory); !s.ok()) return s;
     plan->callbacks.reset();
-    if (memory.empty()) {
-      plan->plan->run();
-    } else {
-      plan->plan->run(memory);
-    }
-    return {};
+    return plan->callbacks.status_of(plan->plan->run(memory, plan->callbacks.stop()));
   });
 }
 
@@ -136,8 +127,7 @@ qkv_status qkv_plan_run_on(qkv_plan* plan, const qkv_attention_inputs* inputs,
     if (Status s = to_outputs(outputs, out); !s.ok()) return s;
     if (Status s = to_workspace(workspace, workspace_bytes, memory); !s.ok()) return s;
     plan->callbacks.reset();
-    plan->plan->run(in, out, memory);
-    return {};
+    return plan->callbacks.status_of(plan->plan->run_on(in, out, memory, plan->callbacks.stop()));
   });
 }
 

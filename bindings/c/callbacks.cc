@@ -4,8 +4,8 @@
 
 namespace qkv::c {
 
-Status CallbackRecord::status() const {
-  if (!failed()) return {};
+Status CallbackRecord::status_of(Status status) const {
+  if (!failed()) return status;
   return {StatusCode::kCallbackFailed, std::string(name_) + ": it returned " +
                                            std::to_string(result_) +
                                            " and so stopped the call; the outputs are unspecified"};

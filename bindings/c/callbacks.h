@@ -23,6 +23,8 @@ class CallbackRecord {
     failed_ = false;
   }
   bool failed() const { return failed_; }
+  // For the engine, to stop a run.
+  const std::atomic<bool>* stop() const { return &failed_; }
   // `name` is a literal.
   void fail(const char* name, std::int32_t result) {
     if (claimed_.exchange(true)) return;
@@ -30,8 +32,8 @@ class CallbackRecord {
     result_ = result;
     failed_ = true;  // publishes both
   }
-  // kCallbackFailed after a failure.
-  Status status() const;
+  // What a run's status is after all: kCallbackFailed after a failure, else `status`.
+  Status status_of(Status status) const;
 
  private:
   std::atomic<bool> claimed_{false}, failed_{false};

@@ -53,12 +53,13 @@ qkv_status number_of(const char* name, bool (*find)(std::string_view, Enum&), co
 const char* qkv_version(void) { return qkv::version().data(); }
 
 const char* qkv_cpu_name(void) {
-  try {
+  const char* known = "unknown";
+  guarded([&]() -> Status {
     static const std::string name = qkv::cpu_name();
-    return name.c_str();
-  } catch (...) {  // no memory
-    return "unknown";
-  }
+    known = name.c_str();
+    return {};
+  });
+  return known;
 }
 
 qkv_status qkv_get_contract(qkv_contract* contract) {

@@ -1,7 +1,6 @@
-#include "qkv/matmul.h"
-
 #include "boundary.h"
 #include "convert.h"
+#include "plan/product.h"
 
 using qkv::Status;
 using namespace qkv::c;
@@ -17,8 +16,6 @@ qkv_status qkv_matmul(const qkv_tensor* a, const qkv_tensor* b, const qkv_tensor
     if (Status s = to_view("b", b, right); !s.ok()) return s;
     if (Status s = to_view("out", out, product); !s.ok()) return s;
     if (Status s = to_execution(execution, callbacks, how); !s.ok()) return s;
-    throw_on_failure(how, callbacks);
-    qkv::matmul(left, right, product, how);
-    return {};
+    return callbacks.status_of(qkv::run_product(left, right, product, how, callbacks.stop()));
   });
 }

@@ -1,5 +1,3 @@
-#include "qkv/state.h"
-
 #include <cstddef>
 #include <cstring>
 #include <memory>
@@ -8,13 +6,15 @@
 
 #include "boundary.h"
 #include "convert.h"
+#include "plan/serialized_states.h"
+#include "plan/states.h"
 
-using qkv::State;
+using qkv::States;
 using qkv::Status;
 using namespace qkv::c;
 
 struct qkv_state {
-  State state;
+  States states;
 };
 
 qkv_status qkv_state_of(const qkv_attention_inputs* inputs, int64_t first_key,
@@ -30,9 +30,13 @@ qkv_status qkv_state_of(const qkv_attention_inputs* inputs, int64_t first_key,
     if (Status s = to_inputs(inputs, in); !s.ok()) return s;
     if (Status s = to_options(options, callbacks, what); !s.ok()) return s;
     if (Status s = to_execution(execution, callbacks, how); !s.ok()) return s;
-    throw_on_failure(what, callbacks);
-    throw_on_failure(how, callbacks);
-    *state = new qkv_state{State::of(in, first_key, what, how)};
+    auto made = std::make_unique<qkv_state>();
+    if (Status s = callbacks.status_of(
+            qkv::compute_states(in, first_key, what, how, callbacks.stop(), made->states));
+        !s.ok()) {
+      return s;
+    }
+    *state = made.release();
     return {};
   });
 }
@@ -42,8 +46,8 @@ qkv_status qkv_state_keys(const qkv_state* state, int64_t* first_key, int64_t* e
     if (state == nullptr) return null_argument("state");
     if (first_key == nullptr) return null_argument("first_key");
     if (end_key == nullptr) return null_argument("end_key");
-    *first_key = state->state.first_key();
-    *end_key = state->state.end_key();
+    *first_key = state->states.first_key;
+    *end_key = state->states.end_key;
     return {};
   });
 }
@@ -52,8 +56,7 @@ qkv_status qkv_state_merge(qkv_state* state, const qkv_state* other) {
   return guarded([&]() -> Status {
     if (state == nullptr) return null_argument("state");
     if (other == nullptr) return null_argument("other");
-    state->state.merge(other->state);
-    return {};
+    return qkv::merge_states(state->states, other->states);
   });
 }
 
@@ -65,8 +68,7 @@ qkv_status qkv_state_finish(const qkv_state* state, const qkv_attention_outputs*
     std::span<const float> logits;
     if (Status s = to_outputs(outputs, out); !s.ok()) return s;
     if (Status s = to_span("sinks", sinks, sink_count, logits); !s.ok()) return s;
-    state->state.finish(out, logits);
-    return {};
+    return qkv::finish_states(state->states, out, logits);
   });
 }
 
@@ -76,7 +78,7 @@ qkv_status qkv_state_serialize(const qkv_state* state, void* bytes, int64_t capa
     if (state == nullptr) return null_argument("state");
     if (size == nullptr) return null_argument("size");
     if (Status s = check_array("bytes", bytes, capacity); !s.ok()) return s;
-    const std::vector<std::byte> serialized = state->state.serialize();
+    const std::vector<std::byte> serialized = qkv::serialize_states(state->states);
     *size = static_cast<std::int64_t>(serialized.size());
     if (bytes == nullptr) return {};
     if (capacity < *size) {
@@ -98,7 +100,9 @@ qkv_status qkv_state_deserialize(const void* bytes, int64_t size, qkv_state** st
         !s.ok()) {
       return s;
     }
-    *state = new qkv_state{State::deserialize(serialized)};
+    auto made = std::make_unique<qkv_state>();
+    if (Status s = qkv::deserialize_states(serialized, made->states); !s.ok()) return s;
+    *state = made.release();
     return {};
   });
 }

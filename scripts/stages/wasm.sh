@@ -1,4 +1,8 @@
-# The engine compiles for WebAssembly, without exceptions and threads.
+# The engine for WebAssembly: it compiles without exceptions and threads, and gives the native bits.
 source scripts/lib.sh
 configure wasm
-check "engine for wasm32-wasi" build wasm engine
+build wasm
+configure test
+build test bit_hashes
+check "WebAssembly has the native bits" node tests/wasm/compare_bits.mjs \
+  build/test/tests/bits/bit_hashes build/wasm/tests/wasm/bit_hashes.wasm 1200

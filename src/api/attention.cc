@@ -2,7 +2,6 @@
 
 #include "api/callbacks.h"
 #include "plan/plan.h"
-#include "simd/float_environment.h"
 
 namespace qkv {
 
@@ -10,28 +9,26 @@ struct AttentionPlan::Impl {
   CallbackGuard callbacks;
   std::unique_ptr<Plan> plan;
 
-  void run(std::span<std::byte> workspace) {
+  template <class Run>
+  void run(const Run& run) {
     callbacks.reset();
-    const Status status = plan->run(workspace, callbacks.stop());
+    const Status status = run(callbacks.stop());
     callbacks.rethrow();
     throw_if_error(status);
+  }
+  void run(std::span<std::byte> workspace) {
+    run([&](const std::atomic<bool>* stop) { return plan->run(workspace, stop); });
   }
 };
 
 AttentionPlan::AttentionPlan(const AttentionInputs& inputs, const AttentionOutputs& outputs,
                              const AttentionOptions& options, const ExecutionOptions& execution)
     : impl_(std::make_unique<Impl>()) {
-  // The scale is a rounded number too: the caller's rounding mode must not reach it.
-  const FloatEnvironment environment;
-  Problem problem;
-  problem.inputs = inputs;
-  problem.outputs = outputs;
-  problem.options = options;
-  throw_if_error(validate(problem));
-  ExecutionOptions guarded = execution;
-  impl_->callbacks.wrap(problem.options);
-  impl_->callbacks.wrap(guarded);
-  throw_if_error(Plan::make(std::move(problem), guarded, impl_->plan));
+  AttentionOptions guarded_options = options;
+  ExecutionOptions guarded_execution = execution;
+  impl_->callbacks.wrap(guarded_options);
+  impl_->callbacks.wrap(guarded_execution);
+  throw_if_error(Plan::make(inputs, outputs, guarded_options, guarded_execution, impl_->plan));
 }
 
 AttentionPlan::~AttentionPlan() = default;
@@ -49,16 +46,9 @@ void AttentionPlan::run(std::span<std::byte> workspace) {
 
 void AttentionPlan::run(const AttentionInputs& inputs, const AttentionOutputs& outputs,
                         std::span<std::byte> workspace) {
-  // run() alone stands for the planned tensors: they come back whatever happens.
-  struct Planned {
-    ~Planned() { set_memory(problem, memory); }
-    Problem& problem;
-    Memory memory;
-  };
-  Problem& problem = impl_->plan->problem();
-  const Planned planned{problem, memory_of(problem)};
-  throw_if_error(rebind(problem, inputs, outputs));
-  impl_->run(workspace);
+  impl_->run([&](const std::atomic<bool>* stop) {
+    return impl_->plan->run_on(inputs, outputs, workspace, stop);
+  });
 }
 
 std::vector<std::int64_t> output_shape(const AttentionInputs& inputs,

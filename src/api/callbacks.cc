@@ -12,8 +12,8 @@ std::function<Result(Arguments...)> CallbackGuard::guarded(
       try {
         return callback(arguments...);
       } catch (...) {
-        const std::lock_guard lock(mutex_);
-        if (!first_) first_ = std::current_exception();
+        // Read after the run only, when its threads have met.
+        if (!claimed_.exchange(true)) first_ = std::current_exception();
         stop_ = true;
       }
     }
@@ -33,6 +33,7 @@ void CallbackGuard::wrap(ExecutionOptions& execution) {
 
 void CallbackGuard::reset() {
   stop_ = false;
+  claimed_ = false;
   first_ = nullptr;
 }
 

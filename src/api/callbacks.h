@@ -5,7 +5,6 @@
 #include <atomic>
 #include <exception>
 #include <functional>
-#include <mutex>
 
 #include "qkv/options.h"
 
@@ -30,8 +29,7 @@ class CallbackGuard {
   template <class Result, class... Arguments>
   std::function<Result(Arguments...)> guarded(std::function<Result(Arguments...)> callback);
 
-  std::atomic<bool> stop_{false};
-  std::mutex mutex_;
+  std::atomic<bool> stop_{false}, claimed_{false};
   std::exception_ptr first_;
 };
 

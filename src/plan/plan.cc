@@ -25,7 +25,16 @@ std::size_t round_up(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
 
 }  // namespace
 
-Status Plan::make(Problem problem, const ExecutionOptions& execution, std::unique_ptr<Plan>& plan) {
+Status Plan::make(const AttentionInputs& inputs, const AttentionOutputs& outputs,
+                  const AttentionOptions& options, const ExecutionOptions& execution,
+                  std::unique_ptr<Plan>& plan) {
+  // The scale is a rounded number too: the caller's rounding mode must not reach it.
+  const FloatEnvironment environment;
+  Problem problem;
+  problem.inputs = inputs;
+  problem.outputs = outputs;
+  problem.options = options;
+  if (Status s = validate(problem); !s.ok()) return s;
   if (execution.threads < 0) {
     return invalid_argument("threads: " + std::to_string(execution.threads) +
                             " is negative; pass 0 for all of them, or a number");
@@ -168,6 +177,19 @@ Status Plan::run(std::span<std::byte> workspace, const std::atomic<bool>* stop) 
   write_dead_rows();
   progress_.finish();
   return {};
+}
+
+Status Plan::run_on(const AttentionInputs& inputs, const AttentionOutputs& outputs,
+                    std::span<std::byte> workspace, const std::atomic<bool>* stop) {
+  // It comes back whatever happens.
+  struct Planned {
+    ~Planned() { set_memory(problem, memory); }
+    Problem& problem;
+    Memory memory;
+  };
+  const Planned planned{problem_, memory_of(problem_)};
+  if (Status s = rebind(problem_, inputs, outputs); !s.ok()) return s;
+  return run(workspace, stop);
 }
 
 // ---- Tiles --------------------------------------------------------------------------------------

@@ -18,17 +18,20 @@ namespace qkv {
 
 class Plan {
  public:
-  // `problem` is validated.
-  static Status make(Problem problem, const ExecutionOptions& execution,
+  // Validates the problem, then plans it.
+  static Status make(const AttentionInputs& inputs, const AttentionOutputs& outputs,
+                     const AttentionOptions& options, const ExecutionOptions& execution,
                      std::unique_ptr<Plan>& plan);
 
   const PlanDescription& description() const { return description_; }
-  Problem& problem() { return problem_; }
 
   // Fills the outputs. `workspace` is null (then the plan has its own, from the first run on) or
   // has description().workspace_bytes at least. `stop`, if not null, ends the run like a cancelled
   // one.
   Status run(std::span<std::byte> workspace, const std::atomic<bool>* stop = nullptr);
+  // Runs once on other memory, as rebind() takes it; the planned memory stays planned.
+  Status run_on(const AttentionInputs& inputs, const AttentionOutputs& outputs,
+                std::span<std::byte> workspace, const std::atomic<bool>* stop = nullptr);
 
  private:
   // Query rows of one sequence and key head that share tiles.

@@ -49,7 +49,25 @@ RowTile flat_tile(const States& s, std::int64_t first_row, std::int64_t rows) {
   return tile;
 }
 
-}  // namespace
+Status check_piece(const Problem& p) {
+  if (p.first_key < 0 || p.first_key % kSpan != 0) {
+    return invalid_argument("first_key: " + std::to_string(p.first_key) +
+                            " is not on a span edge; pass a multiple of " + std::to_string(kSpan));
+  }
+  if (p.first_key > kMaxPosition) {
+    return invalid_argument("first_key: " + std::to_string(p.first_key) +
+                            " is out of range; pass at most 2^61");
+  }
+  if (!p.options.query_cu_seqlens.empty() || !p.options.query_lengths.empty()) {
+    return unsupported(
+        "query_cu_seqlens, query_lengths: a state has one length of queries; make a state for each "
+        "sequence");
+  }
+  if (!p.options.sinks.empty()) {
+    return invalid_argument("sinks: they join once, at the end; pass them to finish()");
+  }
+  return {};
+}
 
 Status compute_states(const Problem& p, const ExecutionOptions& execution,
                       const std::atomic<bool>* stop, States& states) {
@@ -111,9 +129,8 @@ Status compute_states(const Problem& p, const ExecutionOptions& execution,
   return {};
 }
 
-Status merge_states(States& left, const States& right) {
-  const KernelSet* kernels;
-  if (Status s = select_kernels(Isa::kBest, &kernels); !s.ok()) return s;
+// Joins `right`, whose keys begin where those of `left` end, to `left`.
+void append_states(States& left, const States& right, const AttentionKernel& kernel) {
   const FloatEnvironment environment;
   for (const StateNode& node : right.nodes) {
     left.nodes.push_back(node);
@@ -121,12 +138,59 @@ Status merge_states(States& left, const States& right) {
       StateNode& x = left.nodes[left.nodes.size() - 2];
       const StateNode& y = left.nodes.back();
       if (!siblings(x, y)) break;
-      kernels->attention.merge(x.states.data(), y.states.data(), left.rows(), left.d_v);
+      kernel.merge(x.states.data(), y.states.data(), left.rows(), left.d_v);
       x.end_span = y.end_span;
       left.nodes.pop_back();
     }
   }
   left.end_key = right.end_key;
+}
+
+}  // namespace
+
+Status compute_states(const AttentionInputs& inputs, std::int64_t first_key,
+                      const AttentionOptions& options, const ExecutionOptions& execution,
+                      const std::atomic<bool>* stop, States& states) {
+  const FloatEnvironment environment;
+  Problem problem;
+  problem.inputs = inputs;
+  problem.options = options;
+  problem.first_key = first_key;
+  if (Status s = check_piece(problem); !s.ok()) return s;
+  if (Status s = validate(problem); !s.ok()) return s;
+  if (problem.is_float64()) {
+    return unsupported("query: float64 inputs have no states; convert them to float32");
+  }
+  return compute_states(problem, execution, stop, states);
+}
+
+Status merge_states(States& states, const States& other) {
+  if (states.rows() != other.rows() || states.d_v != other.d_v || states.heads != other.heads ||
+      states.batch != other.batch) {
+    const auto shape = [](const States& s) {
+      const std::int64_t extents[] = {s.batch, s.heads, s.queries, s.d_v};
+      return shape_string(TensorView(nullptr, DType::kFloat32, extents));
+    };
+    return invalid_argument("other: its rows " + shape(other) + " are not those of this state, " +
+                            shape(states) + "; merge states of the same queries");
+  }
+  const bool after = other.first_key == states.end_key;
+  if (!after && other.end_key != states.first_key) {
+    return invalid_argument(
+        "other: its keys " + std::to_string(other.first_key) + " to " +
+        std::to_string(other.end_key) + " do not lie right beside this state's " +
+        std::to_string(states.first_key) + " to " + std::to_string(states.end_key) +
+        "; merge neighbours that meet on a span edge");
+  }
+  const KernelSet* kernels;
+  if (Status s = select_kernels(Isa::kBest, &kernels); !s.ok()) return s;
+  if (after) {
+    append_states(states, other, kernels->attention);
+    return {};
+  }
+  States left = other;
+  append_states(left, states, kernels->attention);
+  states = std::move(left);
   return {};
 }
 

@@ -27,13 +27,14 @@ struct States {
   std::int64_t rows() const { return batch * heads * queries; }
 };
 
-// Fills `states` from a validated problem whose keys begin at problem.first_key. `stop`, if not
-// null, ends the run like a cancelled one.
-Status compute_states(const Problem& problem, const ExecutionOptions& execution,
+// Fills `states` with those over keys that begin at `first_key`. `stop`, if not null, ends the run
+// like a cancelled one.
+Status compute_states(const AttentionInputs& inputs, std::int64_t first_key,
+                      const AttentionOptions& options, const ExecutionOptions& execution,
                       const std::atomic<bool>* stop, States& states);
 
-// Joins `right`, whose keys begin where those of `left` end, to `left`.
-Status merge_states(States& left, const States& right);
+// Joins `other`, whose keys lie right before or right after those of `states`.
+Status merge_states(States& states, const States& other);
 
 // Writes the results; outputs are checked, absent ones skipped.
 Status finish_states(const States& states, const AttentionOutputs& outputs,

@@ -26,7 +26,7 @@ MAY_INCLUDE = {
     "src/random/": [PUBLIC, "src/tensor/"],
     "apps/": [PUBLIC, "apps/"],
     "apps/qkv/make_golden.cc": [PUBLIC, "apps/", "src/"],
-    "bindings/c/": [PUBLIC],
+    "bindings/c/": [PUBLIC, "src/plan/", "src/problem/problem.h"],
     "examples/": [PUBLIC],
 }
 

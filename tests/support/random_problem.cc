@@ -254,7 +254,8 @@ void RandomProblem::draw_masks() {
   const int mask =
       packed_ ? (levels_["mask"] = "none", 0) : level("mask", {"none", "none", "bool", "float"});
   if (mask == 2) {
-    MutableTensorView view = new_tensor(DType::kBool, broadcast_shape(), static_cast<int>(pick(5)));
+    const auto layout = static_cast<int>(pick(5));
+    MutableTensorView view = new_tensor(DType::kBool, broadcast_shape(), layout);
     const std::int64_t hidden = view.extents[view.rank - 1] == 1 ? 1 : 3 + pick(6);
     for_each_element(view, [&](std::int64_t offset) {
       static_cast<std::uint8_t*>(view.data)[offset] =
@@ -267,8 +268,8 @@ void RandomProblem::draw_masks() {
   if (bias >= 2 || mask == 3) {
     constexpr DType kTypes[] = {DType::kFloat32, DType::kFloat32, DType::kFloat32, DType::kFloat16,
                                 DType::kBFloat16};
-    MutableTensorView view =
-        new_tensor(kTypes[mask == 3 ? 0 : bias], broadcast_shape(), static_cast<int>(pick(5)));
+    const auto layout = static_cast<int>(pick(5));
+    MutableTensorView view = new_tensor(kTypes[mask == 3 ? 0 : bias], broadcast_shape(), layout);
     fill(view, 1.0, 0, 0);
     for_each_element(view, [&](std::int64_t offset) {
       const bool often = mask == 3 && view.extents[view.rank - 1] > 1;
@@ -286,7 +287,8 @@ void RandomProblem::draw_masks() {
           return (((b + h + p + j) % modulus) + modulus) % modulus != 0;
         });
   } else if (mod == 3) {
-    const std::int64_t size = (seldom() ? 1 : keys_ / 2 + 1) + pick(keys_ + 1);
+    const std::int64_t least = seldom() ? 1 : keys_ / 2 + 1;
+    const std::int64_t size = least + pick(keys_ + 1);
     const auto document = [size](std::int64_t x) {
       return x >= 0 ? x / size : -1 - (-1 - x) / size;
     };

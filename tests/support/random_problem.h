@@ -24,8 +24,10 @@ struct Limits {
 Limits small_limits();          // every edge of tiles and blocks; a few keys to a few blocks
 Limits span_crossing_limits();  // at least two spans of keys, few queries
 
-// A problem with the memory it lives in. Outputs have gaps and are filled with a pattern, so that a
-// write beside the view shows in a comparison of whole buffers.
+// A problem with the memory it lives in, the same for a seed by any compiler and on any machine:
+// one expression draws one number, since the order within an expression is open. Outputs have gaps
+// and are filled with a pattern, so that a write beside the view shows in a comparison of whole
+// buffers.
 class RandomProblem {
  public:
   RandomProblem(std::uint64_t seed, const Limits& limits);

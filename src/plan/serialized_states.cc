@@ -1,4 +1,4 @@
-#include "api/serialized_states.h"
+#include "plan/serialized_states.h"
 
 #include <bit>
 #include <cstdint>

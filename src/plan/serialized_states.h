@@ -1,6 +1,6 @@
 // States as bytes: little-endian, the same on every machine.
-#ifndef QKV_API_SERIALIZED_STATES_H_
-#define QKV_API_SERIALIZED_STATES_H_
+#ifndef QKV_PLAN_SERIALIZED_STATES_H_
+#define QKV_PLAN_SERIALIZED_STATES_H_
 
 #include <cstddef>
 #include <span>
@@ -19,4 +19,4 @@ Status deserialize_states(std::span<const std::byte> bytes, States& states);
 
 }  // namespace qkv
 
-#endif  // QKV_API_SERIALIZED_STATES_H_
+#endif  // QKV_PLAN_SERIALIZED_STATES_H_

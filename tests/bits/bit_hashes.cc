@@ -1,0 +1,101 @@
+// Prints a hash a problem, so that builds for different machines can be compared line by line:
+//
+//   bit_hashes exact|portable|neon|avx2|avx512 RANDOM_PROBLEMS
+//
+// First the golden problems of `qkv verify`, then random ones like those of the bit suite: one
+// small for three long, each computed in one of the ways of ways.h, by turns. `exact` is the scalar
+// program and knows one way only; all must print the same.
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "golden.h"
+#include "kernels/exact/exact.h"
+#include "qkv/cpu.h"
+#include "qkv/error.h"
+#include "simd/float_environment.h"
+#include "support/random_problem.h"
+#include "support/ways.h"
+
+namespace {
+
+using namespace qkv;
+
+struct Kernel {
+  bool exact = false;
+  Isa isa = Isa::kBest;
+};
+
+std::uint64_t fnv1a(const std::vector<std::byte>& bytes) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (std::byte byte : bytes) hash = (hash ^ static_cast<std::uint64_t>(byte)) * 0x100000001b3;
+  return hash;
+}
+
+void print(const char* kind, std::uint64_t number, std::uint64_t hash) {
+  std::printf("%s %llu %016llx\n", kind, static_cast<unsigned long long>(number),
+              static_cast<unsigned long long>(hash));
+}
+
+void print_golden(const Kernel& kernel, int index) {
+  app::GoldenProblem golden = app::golden_problem(index);
+  if (kernel.exact) {
+    Problem problem;
+    problem.inputs = golden.inputs;
+    problem.outputs = golden.outputs;
+    problem.options = golden.options;
+    throw_if_error(validate(problem));
+    exact::attention(problem);
+  } else {
+    ExecutionOptions execution;
+    execution.isa = kernel.isa;
+    attention(golden.inputs, golden.outputs, golden.options, execution);
+  }
+  const std::uint64_t hash = app::hash_of(golden.outputs);
+  print("golden", static_cast<std::uint64_t>(index), hash);
+  if (hash != app::golden_hashes()[static_cast<std::size_t>(index)].hash) {
+    std::printf("differs from golden.inc\n");
+  }
+}
+
+void print_random(const Kernel& kernel, std::uint64_t seed) {
+  const bool small = seed % 4 == 0;
+  test::RandomProblem random(seed, small ? test::small_limits() : test::span_crossing_limits());
+  random.clear_outputs();
+  if (kernel.exact) {
+    exact::attention(random.problem());
+  } else {
+    ExecutionOptions execution;
+    execution.isa = kernel.isa;
+    const test::Way way = test::kWays[seed / 4 % std::size(test::kWays)];
+    test::compute(random.problem(), way, execution, test::CallerMode::kDefault, seed);
+  }
+  print(small ? "small" : "long", seed, fnv1a(random.output_bytes()));
+}
+
+}  // namespace
+
+// The command's failures, which golden.cc and fill.cc use, without the command.
+namespace qkv::app {
+void check(const Status& status) {
+  if (status.ok()) return;
+  std::fprintf(stderr, "%s\n", status.message().c_str());
+  std::exit(1);
+}
+}  // namespace qkv::app
+
+int main(int argc, char** argv) {
+  Kernel kernel;
+  if (argc == 3 && std::strcmp(argv[1], "exact") == 0) {
+    kernel.exact = true;
+  } else if (argc != 3 || !isa_from_name(argv[1], kernel.isa)) {
+    std::fprintf(stderr, "usage: bit_hashes exact|ISA RANDOM_PROBLEMS\n");
+    return 2;
+  }
+  const FloatEnvironment environment;
+  for (int i = 0; i < app::golden_count(); ++i) print_golden(kernel, i);
+  for (int seed = 0; seed < std::atoi(argv[2]); ++seed) {
+    print_random(kernel, static_cast<std::uint64_t>(seed));
+  }
+  return 0;
+}
