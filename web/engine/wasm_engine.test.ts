@@ -1,0 +1,80 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+
+import { EngineError, fromRows, matrix, rowOf, softmax, type Engine } from './engine.ts';
+import { engine as load } from './node.ts';
+
+let engine: Engine;
+beforeAll(async () => {
+  engine = await load();
+});
+
+const rounded = (values: ArrayLike<number>, digits: number) =>
+  Array.from(values, (x) => Number(x.toFixed(digits)));
+
+describe('the worked example of the lesson', () => {
+  const query = fromRows([[1, 2]]);
+  const key = fromRows([
+    [1, 0],
+    [0, 1],
+    [1, 1],
+  ]);
+  const value = fromRows([
+    [10, 0],
+    [0, 10],
+    [5, 5],
+  ]);
+
+  test('weights 0.140, 0.284, 0.576 and the result 4.28, 5.72', () => {
+    const { out, weights } = engine.attention(query, key, value);
+    expect(rounded(weights.data, 3)).toEqual([0.14, 0.284, 0.576]);
+    expect(rounded(out.data, 2)).toEqual([4.28, 5.72]);
+  });
+
+  test('a masked key has weight 0 and the others keep their ratios', () => {
+    const all = engine.attention(query, key, value).weights.data;
+    const some = engine.attention(query, key, value, { mask: [true, true, false] }).weights.data;
+    expect(some[2]).toBe(0);
+    expect(some[1] / some[0]).toBeCloseTo(all[1] / all[0], 5);
+  });
+
+  test('all keys masked: zeros', () => {
+    const { out, weights } = engine.attention(query, key, value, { mask: [false, false, false] });
+    expect([...out.data, ...weights.data]).toEqual([0, 0, 0, 0, 0]);
+  });
+});
+
+test('matmul and dots of rows', () => {
+  const a = fromRows([[1, 2, 3], [4, 5, 6]]);
+  const b = fromRows([[7, 8], [9, 10], [11, 12]]);
+  expect([...engine.matmul(a, b).data]).toEqual([58, 64, 139, 154]);
+  expect([...engine.rowDots(a, a)]).toEqual([14, 77]);
+});
+
+test('softmax of 8, 0, -8 and of 1, 0, -1', () => {
+  expect(rounded(softmax(engine, [8, 0, -8]), 5)).toEqual([0.99966, 0.00034, 0]);
+  expect(rounded(softmax(engine, [1, 0, -1]), 3)).toEqual([0.665, 0.245, 0.09]);
+});
+
+test("NumPy's generator", () => {
+  // np.random.default_rng(0).normal(size=3), .permutation(5) and .integers(0, 10, 4) after it
+  const generator = engine.generator(0);
+  expect([...generator.normal(3)]).toEqual([0.12573022, -0.13210486, 0.64042265].map((x) => expect.closeTo(x, 8)));
+  expect(generator.permutation(5).sort()).toEqual([0, 1, 2, 3, 4]);
+  generator.free();
+});
+
+test('what the engine refuses, it says in one sentence', () => {
+  expect(() => engine.matmul(matrix(1, 2, [1, 2]), matrix(3, 1, [1, 2, 3]))).toThrow(EngineError);
+  expect(() => engine.matmul(matrix(1, 2, [1, 2]), matrix(3, 1, [1, 2, 3]))).toThrow(
+    'the columns of a must be as many as the rows of b',
+  );
+});
+
+test('results stay right when the memory of the module grows in a call', () => {
+  const n = 600;
+  const ones = matrix(n, n, new Float32Array(n * n).fill(1));
+  const product = engine.matmul(ones, ones);
+  expect(rowOf(product, 599)[599]).toBe(n);
+  const { out } = engine.attention(ones, ones, ones);
+  expect(rowOf(out, 3)[7]).toBeCloseTo(1, 6);
+});

@@ -1,0 +1,209 @@
+// The engine over qkv's C interface in WebAssembly. Offsets of fields are those that
+// bindings/c/layout.cc asserts for wasm32.
+import { CallMemory } from './call_memory.ts';
+import {
+  EngineError,
+  matrix,
+  type AttentionOptions,
+  type AttentionResult,
+  type Engine,
+  type EngineInfo,
+  type Generator,
+  type Matrix,
+  type RowSteps,
+} from './engine.ts';
+import type { Module } from './module.ts';
+
+const kFloat32 = 0;
+const kBool = 4;
+
+export class WasmEngine implements Engine {
+  readonly info: EngineInfo;
+
+  constructor(private readonly module: Module) {
+    this.info = this.readInfo();
+  }
+
+  matmul(a: Matrix, b: Matrix): Matrix {
+    return this.call((memory) => {
+      const out = memory.take(4 * a.rows * b.columns);
+      this.check('qkv_matmul', [
+        this.tensor(memory, memory.takeFloats(a.data), kFloat32, [a.rows, a.columns]),
+        this.tensor(memory, memory.takeFloats(b.data), kFloat32, [b.rows, b.columns]),
+        this.tensor(memory, out, kFloat32, [a.rows, b.columns]),
+        0,
+      ]);
+      return matrix(a.rows, b.columns, memory.floats(out, a.rows * b.columns));
+    });
+  }
+
+  rowDots(a: Matrix, b: Matrix): Float32Array {
+    return this.call((memory) => {
+      const out = memory.take(4 * a.rows);
+      this.check('qkv_matmul', [
+        this.tensor(memory, memory.takeFloats(a.data), kFloat32, [a.rows, 1, a.columns]),
+        this.tensor(memory, memory.takeFloats(b.data), kFloat32, [b.rows, b.columns, 1]),
+        this.tensor(memory, out, kFloat32, [a.rows, 1, 1]),
+        0,
+      ]);
+      return memory.floats(out, a.rows).slice();
+    });
+  }
+
+  attention(query: Matrix, key: Matrix, value: Matrix, options: AttentionOptions = {}): AttentionResult {
+    return this.call((memory) => {
+      const out = memory.take(4 * query.rows * value.columns);
+      const weights = memory.take(4 * query.rows * key.rows);
+      const lse = memory.take(4 * query.rows);
+      const outputs = memory.take(48);
+      const view = memory.view();
+      view.setUint32(outputs, 48, true);
+      view.setUint32(outputs + 8, this.tensor(memory, out, kFloat32, [query.rows, value.columns]), true);
+      // The rank of query less its last dimension, and the full table: one head.
+      view.setUint32(outputs + 12, this.tensor(memory, lse, kFloat32, [query.rows]), true);
+      view.setUint32(outputs + 16, this.tensor(memory, weights, kFloat32, [query.rows, key.rows]), true);
+      this.check('qkv_attention', [
+        this.inputs(memory, query, key, value),
+        outputs,
+        this.options(memory, query, key, options),
+        0,
+      ]);
+      return {
+        out: matrix(query.rows, value.columns, memory.floats(out, query.rows * value.columns)),
+        weights: matrix(query.rows, key.rows, memory.floats(weights, query.rows * key.rows)),
+        lse: memory.floats(lse, query.rows).slice(),
+      };
+    });
+  }
+
+  steps(
+    _query: Matrix,
+    _key: Matrix,
+    _value: Matrix,
+    _row: number,
+    _options: AttentionOptions = {},
+  ): RowSteps {
+    throw new Error('to come');
+  }
+
+  jacobianNorm(_weights: Float32Array): number {
+    throw new Error('to come');
+  }
+
+  positions(_first: number, _count: number, _d: number): Matrix {
+    throw new Error('to come');
+  }
+
+  generator(seed: number): Generator {
+    const handle = this.call((memory) => {
+      const address = memory.take(4);
+      this.check('qkv_generator_create', [BigInt(seed), address]);
+      return memory.view().getUint32(address, true);
+    });
+    const draw = <T>(bytes: number, run: (memory: CallMemory, out: number) => T): T =>
+      this.call((memory) => run(memory, memory.take(bytes)));
+    const integers = (name: string, count: number, ...limits: bigint[]) =>
+      draw(8 * count, (memory, out) => {
+        this.check(name, [handle, out, BigInt(count), ...limits]);
+        return Array.from(memory.longs(out, count), Number);
+      });
+    return {
+      normal: (count, mean = 0, deviation = 1) =>
+        draw(8 * count, (memory, out) => {
+          this.check('qkv_generator_normal', [handle, out, BigInt(count), mean, deviation]);
+          return memory.doubles(out, count).slice();
+        }),
+      random: (count) =>
+        draw(8 * count, (memory, out) => {
+          this.check('qkv_generator_random', [handle, out, BigInt(count)]);
+          return memory.doubles(out, count).slice();
+        }),
+      integers: (count, low, high) =>
+        integers('qkv_generator_integers', count, BigInt(low), BigInt(high)),
+      permutation: (count) => integers('qkv_generator_permutation', count),
+      free: () => {
+        this.module.functions.qkv_generator_destroy(handle);
+      },
+    };
+  }
+
+  private readInfo(): EngineInfo {
+    return this.call((memory) => {
+      const contract = memory.take(40);
+      memory.view().setUint32(contract, 40, true);
+      this.check('qkv_get_contract', [contract]);
+      const view = memory.view();
+      const name = this.text(view.getUint32(contract + 32, true));
+      return {
+        version: this.text(this.module.functions.qkv_version()),
+        contract: `${name} version ${view.getInt32(contract + 4, true)}`,
+        block: Number(view.getBigInt64(contract + 8, true)),
+        span: Number(view.getBigInt64(contract + 16, true)),
+      };
+    });
+  }
+
+  private call<T>(body: (memory: CallMemory) => T): T {
+    return CallMemory.with(this.module, body);
+  }
+
+  private check(name: string, args: (number | bigint)[]): void {
+    const status = this.module.functions[name](...args);
+    if (status !== 0) throw new EngineError(status, this.text(this.module.functions.qkv_last_error()));
+  }
+
+  private text(address: number): string {
+    const all = new Uint8Array(this.module.memory.buffer);
+    return new TextDecoder().decode(all.subarray(address, all.indexOf(0, address)));
+  }
+
+  private tensor(memory: CallMemory, data: number, dtype: number, shape: readonly number[]): number {
+    const address = memory.take(80);
+    const view = memory.view();
+    view.setUint32(address, data, true);
+    view.setInt32(address + 4, dtype, true);
+    view.setInt32(address + 8, shape.length, true);
+    let stride = 1;
+    for (let axis = shape.length - 1; axis >= 0; --axis) {
+      view.setBigInt64(address + 16 + 8 * axis, BigInt(shape[axis]), true);
+      view.setBigInt64(address + 48 + 8 * axis, BigInt(stride), true);
+      stride *= shape[axis];
+    }
+    return address;
+  }
+
+  private inputs(memory: CallMemory, query: Matrix, key: Matrix, value: Matrix): number {
+    const address = memory.take(20);
+    const input = (m: Matrix) =>
+      this.tensor(memory, memory.takeFloats(m.data), kFloat32, [m.rows, m.columns]);
+    const tensors = [query, key, value].map(input);
+    const view = memory.view();
+    view.setUint32(address, 20, true);
+    tensors.forEach((tensor, n) => view.setUint32(address + 8 + 4 * n, tensor, true));
+    return address;
+  }
+
+  private options(memory: CallMemory, query: Matrix, key: Matrix, options: AttentionOptions): number {
+    const address = memory.take(216);
+    let mask = 0;
+    if (options.mask) {
+      if (options.mask.length !== query.rows * key.rows) {
+        throw new EngineError(
+          1,
+          `mask: ${options.mask.length} entries for ${query.rows} queries and ${key.rows} keys; pass one a pair`,
+        );
+      }
+      const bytes = memory.takeBytes(options.mask.map(Number));
+      mask = this.tensor(memory, bytes, kBool, [query.rows, key.rows]);
+    }
+    const view = memory.view();
+    view.setUint32(address, 216, true);
+    view.setInt32(address + 4, options.causal ? 1 : 0, true);
+    if (options.scale !== undefined) {
+      view.setFloat64(address + 8, options.scale, true);
+      view.setInt32(address + 16, 1, true);
+    }
+    view.setUint32(address + 60, mask, true);
+    return address;
+  }
+}

@@ -1,0 +1,7 @@
+// The lesson's sections, in its order. Each gives the figures that index.html has places for.
+import type { ComponentType } from 'preact';
+
+import type { Lesson } from '../context.ts';
+import { dotSection } from './dot.tsx';
+
+export const sections: readonly ((lesson: Lesson) => Record<string, ComponentType>)[] = [dotSection];

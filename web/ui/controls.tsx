@@ -1,0 +1,170 @@
+// Numbers shown and numbers edited.
+import type { ComponentChildren } from 'preact';
+import { useId } from 'preact/hooks';
+
+import { clamp, type Range } from './fields.ts';
+import type { Field, Store } from './store.ts';
+import { fixed, short, t } from './text.ts';
+
+/** A number that the engine computed. Tests find all of them by this class. */
+export function Num({ value, digits = 2, text }: { value: number; digits?: number; text?: string }) {
+  return <span class="num">{text ?? fixed(value, digits)}</span>;
+}
+
+interface NumberInputProps {
+  readonly value: number;
+  readonly label: string;
+  readonly range: Range;
+  readonly onValue: (value: number) => void;
+  readonly onCommit: (joins: boolean) => void;
+}
+
+/** A small box for one number. Text that is no number is not taken, and gives way to the old one. */
+export function NumberInput({ value, label, range, onValue, onCommit }: NumberInputProps) {
+  return (
+    <input
+      class="number"
+      type="number"
+      aria-label={label}
+      min={range.min}
+      max={range.max}
+      step={Math.max(range.step, 0.1)}
+      value={value}
+      onInput={(event) => {
+        const typed = event.currentTarget.valueAsNumber;
+        if (Number.isFinite(typed) && typed >= range.min && typed <= range.max) {
+          onValue(clamp(typed, range));
+        }
+      }}
+      onChange={(event) => {
+        const typed = event.currentTarget.valueAsNumber;
+        onValue(clamp(Number.isFinite(typed) ? typed : value, range));
+        event.currentTarget.value = String(clamp(Number.isFinite(typed) ? typed : value, range));
+        onCommit(true);
+      }}
+    />
+  );
+}
+
+interface SliderProps {
+  readonly label: string;
+  readonly value: number;
+  readonly range: Range;
+  readonly onValue: (value: number) => void;
+  readonly onCommit: (joins: boolean) => void;
+  /** As it is read and shown. */
+  readonly text?: string;
+}
+
+export function Slider({ label, value, range, onValue, onCommit, text }: SliderProps) {
+  const id = useId();
+  const shown = text ?? short(value);
+  return (
+    <div class="slider">
+      <label for={id}>{label}</label>
+      <input
+        id={id}
+        type="range"
+        min={range.min}
+        max={range.max}
+        step={range.step}
+        value={value}
+        aria-valuetext={shown}
+        onInput={(event) => onValue(event.currentTarget.valueAsNumber)}
+        onChange={() => onCommit(true)}
+      />
+      <output for={id}>{shown}</output>
+    </div>
+  );
+}
+
+interface MatrixEditorProps {
+  readonly store: Store;
+  readonly field: Field<readonly number[]>;
+  readonly columns: number;
+  readonly range: Range;
+  /** Of the whole matrix, its rows and its columns, for labels. */
+  readonly name: string;
+  readonly rowNames?: readonly ComponentChildren[];
+  readonly rowLabels?: readonly string[];
+  readonly columnNames?: readonly string[];
+}
+
+/** A matrix whose entries can be edited. */
+export function MatrixEditor({
+  store, field, columns, range, name, rowNames, rowLabels, columnNames,
+}: MatrixEditorProps) {
+  const values = field.value;
+  const rows = values.length / columns;
+  const setEntry = (entry: number) => (value: number) =>
+    field.set(values.map((old, n) => (n === entry ? value : old)));
+  return (
+    <table class="matrix" aria-label={name}>
+      {columnNames && (
+        <thead>
+          <tr>
+            {rowNames && <td />}
+            {columnNames.map((column) => (
+              <th key={column} scope="col">
+                {column}
+              </th>
+            ))}
+          </tr>
+        </thead>
+      )}
+      <tbody>
+        {Array.from({ length: rows }, (_, r) => (
+          <tr key={r}>
+            {rowNames && <th scope="row">{rowNames[r]}</th>}
+            {Array.from({ length: columns }, (_, c) => (
+              <td key={c}>
+                <NumberInput
+                  value={values[r * columns + c]}
+                  range={range}
+                  label={t('matrix.entry', {
+                    name,
+                    row: rowLabels?.[r] ?? String(r + 1),
+                    column: columnNames?.[c] ?? String(c + 1),
+                  })}
+                  onValue={setEntry(r * columns + c)}
+                  onCommit={(joins) => store.commit(field.key, joins)}
+                />
+              </td>
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+export function Switch({ label, value, onValue }: { label: string; value: boolean; onValue: (value: boolean) => void }) {
+  return (
+    <label class="switch">
+      <input type="checkbox" checked={value} onChange={(event) => onValue(event.currentTarget.checked)} />
+      {label}
+    </label>
+  );
+}
+
+interface ChoiceProps<T extends string> {
+  readonly legend: string;
+  readonly value: T;
+  readonly options: readonly (readonly [T, ComponentChildren])[];
+  readonly onValue: (value: T) => void;
+}
+
+export function Choice<T extends string>({ legend, value, options, onValue }: ChoiceProps<T>) {
+  const name = useId();
+  return (
+    <fieldset class="choice">
+      <legend>{legend}</legend>
+      {options.map(([option, label]) => (
+        <label key={option}>
+          <input type="radio" name={name} checked={option === value} onChange={() => onValue(option)} />
+          {label}
+        </label>
+      ))}
+    </fieldset>
+  );
+}
