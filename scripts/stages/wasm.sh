@@ -1,5 +1,6 @@
-# The engine for WebAssembly: it compiles without exceptions and threads, and gives the native bits.
+# The engine in WebAssembly gives the native bits: many problems.
 source scripts/lib.sh
+source scripts/node.sh
 configure wasm
 build wasm
 configure test
