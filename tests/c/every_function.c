@@ -1,6 +1,7 @@
-// Every function of qkv.h, called from a C program: it returns 0 if all of them did what they say.
+// Every function of qkv.h and qkv_learn.h, called from a C program: it returns 0 if all of them did
+// what they say.
 #include <math.h>
-#include <qkv.h>
+#include <qkv_learn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -143,6 +144,19 @@ static void lesson(void) {
   int32_t rank = 0;
   CHECK_OK(qkv_output_shape(&in, NULL, extents, &rank));
   CHECK(rank == 2 && extents[0] == 1 && extents[1] == 2);
+
+  qkv_steps* steps = NULL;
+  qkv_steps_description description;
+  qkv_steps_description_init(&description);
+  CHECK_OK(qkv_steps_of(&in, NULL, 0, 0, 0, &steps));
+  CHECK_OK(qkv_steps_describe(steps, &description));
+  CHECK(description.key_count == 3 && description.block_count == 1 && description.merge_count == 0);
+  CHECK(description.key_dot[2] == 3 && description.block_rescale[0] == 1);
+  CHECK(memcmp(description.key_weight, weights, sizeof(weights)) == 0);
+  CHECK(memcmp(description.out, out, sizeof(out)) == 0);
+  qkv_steps_destroy(steps);
+  CHECK(qkv_steps_of(&in, NULL, 0, 0, 1, &steps) == QKV_INVALID_ARGUMENT && mentions("row: 1"));
+  qkv_steps_destroy(steps);
 }
 
 static void plans(void) {
