@@ -1,6 +1,7 @@
-// qkv in C, for learning how attention works: the steps of one row.
+// qkv in C, for learning how attention works: the steps of one row, positions, saturation.
 //
-// The rules of qkv.h hold here too. The C++ headers qkv/steps.h say more.
+// The rules of qkv.h hold here too. The C++ headers qkv/steps.h, qkv/positions.h and
+// qkv/saturation.h say more.
 #ifndef QKV_LEARN_H_
 #define QKV_LEARN_H_
 
@@ -69,6 +70,28 @@ typedef struct qkv_steps_description {
 } qkv_steps_description;
 qkv_status qkv_steps_describe(const qkv_steps* steps, qkv_steps_description* description);
 void qkv_steps_destroy(qkv_steps* steps);  // NULL is ignored
+
+// ---- Positions ----------------------------------------------------------------------------------
+
+// base^(-2 i / d) into frequencies[count], count = (d + 1) / 2. d is 1 to 2^53, base at least 1.
+qkv_status qkv_sinusoidal_frequencies(int64_t d, double base, double* frequencies, int64_t count);
+// sin(x f), cos(x f) for each frequency f in turn, a row for each x, into float32 `out` [x_count, 2
+// frequency_count], or without the last cosine [x_count, 2 frequency_count - 1]. All must be
+// finite.
+qkv_status qkv_fourier_features(const double* x, int64_t x_count, const double* frequencies,
+                                int64_t frequency_count, const qkv_tensor* out);
+// The features of positions first, first + 1, ... with the frequencies of (d, base), into float32
+// `out` [count, d].
+qkv_status qkv_sinusoidal_positions(int64_t first, double base, const qkv_tensor* out);
+
+// ---- Saturation ---------------------------------------------------------------------------------
+
+// The Frobenius norm of the softmax's Jacobian diag(p) - p p^T of one row of weights p, each
+// between 0 and 1. `sink_weight` is the share of a sink, exp(sink - lse), or 0.
+qkv_status qkv_softmax_jacobian_norm(const float* weights, int64_t count, double sink_weight,
+                                     double* norm);
+
+// ---- Initialisers -------------------------------------------------------------------------------
 
 static inline void qkv_steps_description_init(qkv_steps_description* description) {
   memset(description, 0, sizeof(*description));

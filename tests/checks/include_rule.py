@@ -24,11 +24,13 @@ MAY_INCLUDE = {
                   "src/simd/float_environment.h"],
     "src/inspect/": [PUBLIC, "src/tensor/", "src/problem/", "src/kernels/exact/",
                      "src/simd/float_environment.h"],
+    "src/positions/": [PUBLIC, "src/tensor/", "src/problem/", "src/simd/"],
     "src/api/": [PUBLIC, "src/"],
     "src/random/": [PUBLIC, "src/tensor/"],
     "apps/": [PUBLIC, "apps/"],
     "apps/qkv/make_golden.cc": [PUBLIC, "apps/", "src/"],
-    "bindings/c/": [PUBLIC, "src/plan/", "src/inspect/", "src/problem/problem.h"],
+    "bindings/c/": [PUBLIC, "src/plan/", "src/inspect/", "src/positions/",
+                    "src/problem/problem.h"],
     "examples/": [PUBLIC],
 }
 
