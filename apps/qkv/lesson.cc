@@ -90,14 +90,15 @@ int lesson(int argc, const char* const* argv) {
   int port = kUsualPort;
   std::string file, section;
   CLI::App app{
-      "Shows the lesson \"Attention: queries, keys, values\". Without options it serves the page on\n"
+      "Shows the lesson \"Attention: queries, keys, values\". Without options it serves the page "
+      "on\n"
       "127.0.0.1, to this machine only, and opens the browser.",
       "qkv lesson"};
   app.add_flag("--no-open", no_open, "Serve the page, but open no browser");
   CLI::Option* port_option =
       app.add_option("--port", port,
-                     "Serve on this port; 0: any free one (default: " +
-                         std::to_string(kUsualPort) + ", or a free one)")
+                     "Serve on this port; 0: any free one (default: " + std::to_string(kUsualPort) +
+                         ", or a free one)")
           ->check(CLI::Range(0, 65535))
           ->type_name("NUMBER");
   CLI::Option* write_option =
@@ -105,9 +106,10 @@ int lesson(int argc, const char* const* argv) {
           ->type_name("FILE");
   app.add_flag("--force", force, "Replace the file if it is there")->needs(write_option);
   CLI::Option* text_option =
-      app.add_option("--text", section,
-                     "Print a section's worked numbers; \"list\" names the sections, \"all\" prints "
-                     "all")
+      app.add_option(
+             "--text", section,
+             "Print a section's worked numbers; \"list\" names the sections, \"all\" prints "
+             "all")
           ->type_name("SECTION");
   text_option->excludes(write_option)->excludes(port_option);
   parse_options(app,

@@ -69,8 +69,7 @@ bool open_browser(const std::string& address) {
   ::posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
   ::posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
   pid_t pid = 0;
-  const int failed =
-      ::posix_spawnp(&pid, program.c_str(), &actions, nullptr, arguments, environ);
+  const int failed = ::posix_spawnp(&pid, program.c_str(), &actions, nullptr, arguments, environ);
   ::posix_spawn_file_actions_destroy(&actions);
   if (failed != 0) return false;
   int status = 0;

@@ -26,7 +26,7 @@ struct Matrix {
   Matrix(std::int64_t r, std::int64_t c, std::vector<float> values)
       : rows(r), columns(c), data(std::move(values)) {}
   explicit Matrix(const Tensor& t)
-      : Matrix(t.extents()[0], t.extents()[1], {t.data<float>(), t.data<float>() + t.size()}) {}
+      : Matrix(t.extent(0), t.extent(1), {t.data<float>(), t.data<float>() + t.size()}) {}
 
   TensorView view() const { return {data.data(), {rows, columns}}; }
   std::span<const float> row(std::int64_t r) const {
@@ -117,15 +117,16 @@ void dot() {
 void print_steps(const RowSteps& steps) {
   fmt::print("  token   q . k   scaled   exp(s - max)   weight\n");
   for (const KeyStep& key : steps.keys) {
-    fmt::print("  {:>5}   {:5.2f}   {:6.3f}   {:12.3f}   {:6.3f}\n", key.key + 1, key.dot, key.score,
-               key.block_exp, key.weight);
+    fmt::print("  {:>5}   {:5.2f}   {:6.3f}   {:12.3f}   {:6.3f}\n", key.key + 1, key.dot,
+               key.score, key.block_exp, key.weight);
   }
   fmt::print("  sum of exp: {:.3f}\n", steps.final_state.sum);
 }
 
 void turn() {
   const Matrix q{1, 2, {1, 2}};
-  fmt::print("  q = [1, 2], keys [1, 0], [0, 1], [1, 1], values [10, 0], [0, 10], [5, 5], d_k = 2\n\n");
+  fmt::print(
+      "  q = [1, 2], keys [1, 0], [0, 1], [1, 1], values [10, 0], [0, 10], [5, 5], d_k = 2\n\n");
   const RowSteps steps = row_steps({q.view(), kKeys.view(), kValues.view()}, {});
   print_steps(steps);
   fmt::print("\n  result = ");
@@ -148,7 +149,8 @@ void figure() {
     fmt::print("   {}\n", text_of(seen.out.data, 2));
   }
   fmt::print(
-      "\n  A query of 0 averages the values. A longer one picks the key with the longest shadow on\n"
+      "\n  A query of 0 averages the values. A longer one picks the key with the longest shadow "
+      "on\n"
       "  it more and more sharply; D lies between the other keys and can never win.\n");
 }
 
@@ -184,21 +186,25 @@ void scale() {
   random::Generator generator(0);
   constexpr std::int64_t kPairs = 10000, kSize = 64;
   const Matrix q = normal(generator, kPairs, kSize), k = normal(generator, kPairs, kSize);
-  const Tensor dots = matmul({q.data.data(), {kPairs, 1, kSize}}, {k.data.data(), {kPairs, kSize, 1}});
+  const Tensor dots =
+      matmul({q.data.data(), {kPairs, 1, kSize}}, {k.data.data(), {kPairs, kSize, 1}});
   double mean = 0, square = 0;
   for (std::int64_t n = 0; n < kPairs; ++n) mean += dots.data<float>()[n] / double{kPairs};
   for (std::int64_t n = 0; n < kPairs; ++n) {
     square += (dots.data<float>()[n] - mean) * (dots.data<float>()[n] - mean) / double{kPairs};
   }
-  fmt::print("  spread of 10,000 dot products of 64 random numbers: {:.2f}, divided by 8: {:.2f}\n\n",
-             std::sqrt(square), std::sqrt(square) / 8);
+  fmt::print(
+      "  spread of 10,000 dot products of 64 random numbers: {:.2f}, divided by 8: {:.2f}\n\n",
+      std::sqrt(square), std::sqrt(square) / 8);
   for (const std::vector<float>& scores : {std::vector<float>{8, 0, -8}, {1, 0, -1}}) {
     const std::vector<float> weights = softmax(scores);
     std::vector<float> nudged = scores;
     nudged[1] += 0.1f;
     fmt::print("  softmax of {:<10} = {}\n", text_of(scores, 0), text_of(weights, 7));
-    fmt::print("    its Jacobian has the norm {:.6f}; 0.1 more in the middle moves that weight by {:.7f}\n",
-               softmax_jacobian_norm(weights), softmax(nudged)[1] - weights[1]);
+    fmt::print(
+        "    its Jacobian has the norm {:.6f}; 0.1 more in the middle moves that weight by "
+        "{:.7f}\n",
+        softmax_jacobian_norm(weights), softmax(nudged)[1] - weights[1]);
   }
 }
 
@@ -211,8 +217,9 @@ void set() {
   };
   AttentionOptions causal;
   causal.causal = true;
-  fmt::print("  Tokens shuffled to 3, 0, 4, 1, 2. Largest difference between the outputs shuffled and\n"
-             "  the outputs of the shuffled tokens:\n\n");
+  fmt::print(
+      "  Tokens shuffled to 3, 0, 4, 1, 2. Largest difference between the outputs shuffled and\n"
+      "  the outputs of the shuffled tokens:\n\n");
   fmt::print("  without positions      {:.2g}\n", difference(with_rows(l.x, order), {}));
   fmt::print("  with a causal mask     {:.2g}\n", difference(with_rows(l.x, order), causal));
   const Matrix positions(sinusoidal_positions(0, 5, 4));
@@ -230,7 +237,8 @@ void heads() {
   // Tokens of a colour (first pair) and a shape (second pair).
   const Matrix x{4, 4, {2, 0, 2, 0, 2, 0, 0, 2, 0, 2, 2, 0, 0, 2, 0, 2}};
   const Matrix colour{4, 2, {1, 0, 0, 1, 0, 0, 0, 0}}, shape{4, 2, {0, 0, 0, 0, 1, 0, 0, 1}};
-  fmt::print("  Tokens: red circle, red square, blue circle, blue square. Weights of the first:\n\n");
+  fmt::print(
+      "  Tokens: red circle, red square, blue circle, blue square. Weights of the first:\n\n");
   const auto weights = [&](const Matrix& w) {
     const Matrix projected = x * w;
     return text_of(attend_to(projected, projected, projected).weights.row(0), 3);
@@ -238,8 +246,8 @@ void heads() {
   fmt::print("  head 1, colour     {}\n  head 2, shape      {}\n", weights(colour), weights(shape));
   fmt::print("  one head for both  {}\n\n", text_of(attend_to(x, x, x).weights.row(0), 3));
   const std::int64_t one = 4 * 512 * 512, many = 8 * 3 * 512 * 64 + 512 * 512;
-  fmt::print("  Parameters with tokens of 512: one head of 512 has {}, 8 heads of 64 have {}\n", one,
-             many);
+  fmt::print("  Parameters with tokens of 512: one head of 512 has {}, 8 heads of 64 have {}\n",
+             one, many);
 }
 
 void machine() {
@@ -247,8 +255,10 @@ void machine() {
   const Matrix q = normal(generator, 1, 16), k = normal(generator, 128, 16),
                v = normal(generator, 128, 2);
   const RowSteps steps = row_steps({q.view(), k.view(), v.view()}, {});
-  fmt::print("  128 keys in blocks of 32. Each block may raise the maximum; then what was summed before is\n"
-             "  multiplied by exp(old - new maximum):\n\n");
+  fmt::print(
+      "  128 keys in blocks of 32. Each block may raise the maximum; then what was summed before "
+      "is\n"
+      "  multiplied by exp(old - new maximum):\n\n");
   fmt::print("  keys        max   rescale       sum   accumulator\n");
   for (const BlockStep& block : steps.blocks) {
     fmt::print("  {:>3} - {:<3}  {:5.3f}   {:7.5f}  {:8.4f}   {}\n", block.first_key,
@@ -298,9 +308,9 @@ void print_lesson(const std::string& section) {
   }
   if (!first) return;
   const std::string meant = nearest(section, names);
-  throw usage("--text: there is no section " + in_quotes(section) +
-              (meant.empty() ? "; `qkv lesson --text list` names them"
-                             : "; did you mean " + meant + "?"));
+  throw usage(
+      "--text: there is no section " + in_quotes(section) +
+      (meant.empty() ? "; `qkv lesson --text list` names them" : "; did you mean " + meant + "?"));
 }
 
 }  // namespace qkv::app
