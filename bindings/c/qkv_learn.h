@@ -58,15 +58,14 @@ typedef struct qkv_steps_description {
   const float* block_values;      // B [block_count, d_v], of block_exp times value
   const float* running_sum;       // l = l a + L
   const float* running_values;    // O [block_count, d_v] = O a + B
-  // Of each merge of two nodes of the tree of spans, as they are done.
-  const int64_t*
-      merge_spans;         // [merge_count, 3]: first, middle, end; of [first, middle) and the rest
-  const float* merge_max;  // [merge_count, 3]: m of the first node, of the second, of both
-  const float* merge_sum;  // [merge_count, 3]: l
-  const float* merge_values;  // [merge_count, 3, d_v]: O
-  const float* keys_values;   // O [d_v] of all keys
-  const float* final_values;  // O [d_v], with the sink
-  const float* out;           // O / l [d_v]
+  // Of each merge of two nodes of the tree, spans [first, middle) and [middle, end), as it is done.
+  const int64_t* merge_spans;  // [merge_count, 3]: first, middle, end
+  const float* merge_max;      // [merge_count, 3]: m of the first node, of the second, of both
+  const float* merge_sum;      // [merge_count, 3]: l
+  const float* merge_values;   // [merge_count, 3, d_v]: O
+  const float* keys_values;    // O [d_v] of all keys
+  const float* final_values;   // O [d_v], with the sink
+  const float* out;            // O / l [d_v]
 } qkv_steps_description;
 qkv_status qkv_steps_describe(const qkv_steps* steps, qkv_steps_description* description);
 void qkv_steps_destroy(qkv_steps* steps);  // NULL is ignored

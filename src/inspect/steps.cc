@@ -78,6 +78,7 @@ Status check_index(const char* name, std::int64_t index, std::int64_t count) {
 
 Status compute_row_steps(const AttentionInputs& inputs, const RowIndex& index,
                          const AttentionOptions& options, RowSteps& steps) {
+  const FloatEnvironment environment;  // the scale is rounded, too
   Problem p;
   p.inputs = inputs;
   p.options = options;
@@ -95,7 +96,6 @@ Status compute_row_steps(const AttentionInputs& inputs, const RowIndex& index,
   if (Status s = check_index("head", index.head, p.query_heads()); !s.ok()) return s;
   if (Status s = check_index("row", index.row, p.queries()); !s.ok()) return s;
 
-  const FloatEnvironment environment;
   const Sequence sequence = p.sequence_of_row(index.batch, index.row);
   const std::int64_t i = index.row - sequence.query_begin;
   RowSteps made;

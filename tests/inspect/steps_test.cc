@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "kernels/exact/exact.h"
+#include "support/caller_environment.h"
 #include "support/random_problem.h"
 #include "tensor/element.h"
 
@@ -285,6 +286,32 @@ TEST(Steps, OfALongRowAreThoseOfDouble) {
   EXPECT_EQ(steps.sink, 1.5f);
   EXPECT_NEAR(steps.final_state.sum * std::exp(steps.final_state.max), total, 1e-5 * total);
   EXPECT_NEAR(steps.lse, std::log(total), 1e-6);
+}
+
+TEST(Steps, NeitherDependOnTheCallersModeNorChangeIt) {
+  random::Generator generator(8);
+  std::vector<float> q(8), k(100 * 8), v(100 * 4);
+  for (auto* numbers : {&q, &k, &v}) {
+    for (float& x : *numbers) x = static_cast<float>(generator.normal());
+  }
+  v[5] = 1e-40f;
+  const AttentionInputs inputs = {{q.data(), {1, 8}}, {k.data(), {100, 8}}, {v.data(), {100, 4}}};
+  const RowSteps right = row_steps(inputs, {});
+  for (CallerMode mode : kCallerModes) {
+    const CallerEnvironment environment(mode);
+    const RowSteps steps = row_steps(inputs, {});
+    EXPECT_TRUE(environment.unchanged()) << name_of(mode);
+    expect_same(steps.out, right.out, name_of(mode));
+    expect_same({steps.lse}, {right.lse}, name_of(mode));
+    for (std::size_t j = 0; j < 100; ++j) {
+      expect_same({steps.keys[j].score, steps.keys[j].weight},
+                  {right.keys[j].score, right.keys[j].weight}, name_of(mode));
+    }
+    for (std::size_t n = 0; n < steps.blocks.size(); ++n) {
+      expect_same(steps.blocks[n].after.accumulator, right.blocks[n].after.accumulator,
+                  name_of(mode));
+    }
+  }
 }
 
 TEST(Steps, OfARowThatSeesNothing) {

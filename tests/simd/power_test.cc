@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <random>
 
 #include "simd/expected.h"
 
@@ -22,6 +24,22 @@ TEST(Power, ErrsByLessThanOneUlp) {
     largest = std::max(largest, error);
   }
   EXPECT_GT(largest, 0.4) << "an error that no rounding explains would be a broken measure";
+}
+
+// Where one division is as good, so that many bases can be tried.
+TEST(Power, OfMinusOneErrsByLessThanOneUlp) {
+  if (std::numeric_limits<long double>::digits <= 53) GTEST_SKIP() << "long double is double here";
+  std::mt19937_64 random(4);
+  double largest = 0;
+  for (int n = 0; n < 100'000; ++n) {
+    const double fraction = static_cast<double>(random() >> 12) * 0x1p-52;
+    const double base = std::ldexp(1 + fraction, static_cast<int>(random() % 1000));
+    const long double right = 1 / static_cast<long double>(base);
+    const long double error = (power(base, -7, 7) - right) / right;
+    const long double ulp = std::ldexp(1.0L, std::ilogb(right) - 52) / right;
+    largest = std::max(largest, static_cast<double>(std::abs(error) / ulp));
+  }
+  EXPECT_LT(largest, 0.9);
 }
 
 TEST(Power, WholeAndHalfExponents) {

@@ -207,7 +207,7 @@ RowState row_state(const Problem& p, const Sequence& sequence, std::int64_t head
 RowState final_state(const Problem& p, const Sequence& sequence, std::int64_t head, std::int64_t i,
                      Observer* observer) {
   if (i >= sequence.queries) return empty_state(p);
-  const RowState state =
+  RowState state =
       row_state(p, sequence, head, i, {sequence.first_key, sequence.end_key}, observer);
   const float logit = p.options.sinks.empty() ? -kInfinity : p.options.sinks[head];
   if (logit == -kInfinity) return state;
