@@ -4,10 +4,12 @@ import type { ComponentType } from 'preact';
 import type { Lesson } from '../context.ts';
 import { dotSection } from './dot.tsx';
 import { headsSection } from './heads.tsx';
+import { machineSection } from './machine.tsx';
 import { scaleSection } from './scale.tsx';
 
 export const sections: readonly ((lesson: Lesson) => Record<string, ComponentType>)[] = [
   dotSection,
   scaleSection,
   headsSection,
+  machineSection,
 ];
