@@ -2,8 +2,8 @@
 import type { RowSteps } from '../../engine/engine.ts';
 import { fixed, t } from '../../ui/text.ts';
 
-const [kWidth, kScores, kGap, kExps] = [720, 170, 34, 110];
-const kHeight = kScores + kGap + kExps + 22;
+const [kWidth, kTop, kScores, kGap, kExps] = [720, 26, 160, 34, 110];
+const kHeight = kTop + kScores + kGap + kExps + 24;
 
 interface BarsProps {
   readonly steps: RowSteps;
@@ -15,8 +15,10 @@ export function BlockBars({ steps, read }: BarsProps) {
   const wide = kWidth / keys.length;
   const values = keys.map(({ score }) => score);
   const reach = 1.12 * Math.max(1e-3, ...values.map(Math.abs));
-  const y = (score: number) => kScores / 2 - (kScores / 2) * Math.max(-1, Math.min(1, score / reach));
-  const bottom = kScores + kGap + kExps;
+  const y = (score: number) => kTop + kScores / 2 - (kScores / 2) * Math.max(-1, Math.min(1, score / reach));
+  const upper = kTop + kScores;
+  const lower = upper + kGap;
+  const bottom = lower + kExps;
   const max = read > 0 ? blocks[read - 1].max : -Infinity;
 
   /** Bars of one block as one path, from their foot. */
@@ -35,8 +37,8 @@ export function BlockBars({ steps, read }: BarsProps) {
       : t('machine.drawing', { read, blocks: blocks.length, max: fixed(max, 2) });
   return (
     <svg class="machine-bars" viewBox={`0 0 ${kWidth} ${kHeight}`} role="img" aria-label={label} data-export={t('machine.figure')}>
-      <rect class="plane-back" width={kWidth} height={kScores} />
-      <rect class="plane-back" y={kScores + kGap} width={kWidth} height={kExps} />
+      <rect class="plane-back" y={kTop} width={kWidth} height={kScores} />
+      <rect class="plane-back" y={lower} width={kWidth} height={kExps} />
       {blocks.map(({ firstKey, endKey }, b) => {
         const [left, right] = [firstKey * wide, endKey * wide];
         const seen = b < read;
@@ -52,11 +54,11 @@ export function BlockBars({ steps, read }: BarsProps) {
                 </g>
               </>
             ) : (
-              <text x={(left + right) / 2} y={kScores / 2 + 6} text-anchor="middle" class="machine-unread">
+              <text x={(left + right) / 2} y={y(0) - 8} text-anchor="middle" class="machine-unread">
                 {t('machine.unread')}
               </text>
             )}
-            {b > 0 && <path class="machine-seam" d={`M${left} 0V${kScores}M${left} ${kScores + kGap}V${bottom}`} />}
+            {b > 0 && <path class="machine-seam" d={`M${left} ${kTop}V${upper}M${left} ${lower}V${bottom}`} />}
             {seen && <path class="machine-max" d={`M${left} ${y(blocks[b].max)}H${right}`} />}
             <text x={(left + right) / 2} y={kHeight - 4} text-anchor="middle" class="machine-name">
               {t('machine.keys-of', { first: firstKey + 1, end: endKey })}
@@ -65,10 +67,10 @@ export function BlockBars({ steps, read }: BarsProps) {
         );
       })}
       <path class="axis" d={`M0 ${y(0)}H${kWidth}M0 ${bottom}H${kWidth}`} />
-      <text x="6" y="18" class="machine-title">
+      <text x="2" y="17" class="machine-title">
         {t('machine.scores')}
       </text>
-      <text x="6" y={kScores + kGap - 8} class="machine-title">
+      <text x="2" y={lower - 9} class="machine-title">
         {t('machine.exps')}
       </text>
     </svg>

@@ -29,7 +29,7 @@ export function Overflow({ engine, store, shift }: { engine: Engine; store: Stor
       title={t('machine.overflow-figure')}
       drawn={false}
       numbers={() => [
-        [t('machine.score'), 'exp(s)', t('machine.naive-weight'), t('machine.right-weight')],
+        [t('machine.score'), t('machine.exp'), t('machine.naive-weight'), t('machine.right-weight')],
         ...rows.map(({ score, exp, weight, right }) => [score, exp, weight, right]),
       ]}
     >
@@ -52,7 +52,7 @@ export function Overflow({ engine, store, shift }: { engine: Engine; store: Stor
             <thead>
               <tr>
                 <th scope="col">{t('machine.score')}</th>
-                <th scope="col">exp(s)</th>
+                <th scope="col">{t('machine.exp')}</th>
                 <th scope="col">{t('machine.naive-weight')}</th>
                 <th scope="col">{t('machine.right-weight')}</th>
               </tr>

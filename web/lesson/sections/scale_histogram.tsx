@@ -101,6 +101,8 @@ export function Spread({ engine, store, size, seed, sampler }: SpreadProps) {
   if (!sample.value) sample.value = sampler.first(size.value, seed.value);
   const [d, from] = [size.value, seed.value];
   useEffect(() => {
+    const { whole, size: made, seed: drawn } = sample.value;
+    if (whole && made === d && drawn === from) return;
     void sampler.request(d, from, (made) => {
       sample.value = made;
       if (made.whole && document.activeElement?.closest('.scale-figure')) {

@@ -19,6 +19,7 @@ const kDrawn = 1 << 15; // normal numbers drawn at a time, about 0.5 ms
 const kWork = 1 << 15; // products summed at a time, about 0.7 ms
 const kFirst = 1000; // dots that already show the shape
 const kShowAgain = 60; // ms
+const kSoon = 128; // up to this size all dots take less than 0.1 s
 
 /** The standard deviation, as NumPy's std(). */
 export function spread(engine: Engine, values: Float32Array): number {
@@ -76,13 +77,14 @@ export class Sampler {
     private readonly dots: number,
   ) {}
 
-  /** The first dots at once, for a page that has nothing to show yet. */
+  /** All dots at once, for a page that has nothing to show yet; only the first if all would take long. */
   first(size: number, seed: number): Sample {
+    const count = size <= kSoon ? this.dots : kFirst;
     const stream = this.streamOf(seed, size);
-    while (!stream.draw((this.dots + kFirst) * size));
+    while (!stream.draw((this.dots + count) * size));
     const before = new Float32Array(this.dots);
-    this.fill(stream, size, before, 0, kFirst);
-    return this.sampleOf(size, seed, before, kFirst);
+    this.fill(stream, size, before, 0, count);
+    return this.sampleOf(size, seed, before, count);
   }
 
   /** Calls `show` with a part of the dots as soon as it shows something, and with all in the end. */

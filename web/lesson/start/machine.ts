@@ -5,6 +5,6 @@ export const kMachine = {
   values: 2, // d_v
   seed: 51,
   shifts: [-1000, 0, 50, 100, 1000],
-  shift: 1000,
+  shift: 0,
   scores: [2, 1, 0],
 } as const;
