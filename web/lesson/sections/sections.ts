@@ -3,5 +3,6 @@ import type { ComponentType } from 'preact';
 
 import type { Lesson } from '../context.ts';
 import { dotSection } from './dot.tsx';
+import { tokensSection } from './tokens.tsx';
 
-export const sections: readonly ((lesson: Lesson) => Record<string, ComponentType>)[] = [dotSection];
+export const sections: readonly ((lesson: Lesson) => Record<string, ComponentType>)[] = [dotSection, tokensSection];
