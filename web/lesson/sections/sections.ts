@@ -3,6 +3,7 @@ import type { ComponentType } from 'preact';
 
 import type { Lesson } from '../context.ts';
 import { dotSection } from './dot.tsx';
+import { listingsSection } from './listings.tsx';
 import { tokensSection } from './tokens.tsx';
 
-export const sections: readonly ((lesson: Lesson) => Record<string, ComponentType>)[] = [dotSection, tokensSection];
+export const sections: readonly ((lesson: Lesson) => Record<string, ComponentType>)[] = [dotSection, tokensSection, listingsSection];
