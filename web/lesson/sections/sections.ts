@@ -4,6 +4,7 @@ import type { ComponentType } from 'preact';
 import type { Lesson } from '../context.ts';
 import { dotSection } from './dot.tsx';
 import { listingsSection } from './listings.tsx';
+import { setSection } from './set.tsx';
 import { tokensSection } from './tokens.tsx';
 
-export const sections: readonly ((lesson: Lesson) => Record<string, ComponentType>)[] = [dotSection, tokensSection, listingsSection];
+export const sections: readonly ((lesson: Lesson) => Record<string, ComponentType>)[] = [dotSection, tokensSection, listingsSection, setSection];
