@@ -109,7 +109,7 @@ export function listingsSection({ engine, store }: Lesson) {
               {t('listings.shuffle')}
             </button>
           </fieldset>
-          <Runner inputs={JSON.stringify(inputs)} run={async () => runAttention(engine, attentionInputs())} />
+          <Runner name="attention.py" inputs={JSON.stringify(inputs)} run={async () => runAttention(engine, attentionInputs())} />
           <Code name="attention.py" text={() => attentionListing(attentionPy, attentionInputs())} />
         </div>
       </Figure>
@@ -144,7 +144,7 @@ export function listingsSection({ engine, store }: Lesson) {
             <NamedNumber store={store} field={pairs} range={kPairs} label={t('listings.pairs')} />
             <NamedNumber store={store} field={dk} range={kKeySize} label={t('listings.dk')} />
           </div>
-          <Runner inputs={JSON.stringify(inputs)} run={(pause) => runScaling(engine, scalingInputs(), pause)} />
+          <Runner name="scaling.py" inputs={JSON.stringify(inputs)} run={(pause) => runScaling(engine, scalingInputs(), pause)} />
           <Code name="scaling.py" text={() => scalingListing(scalingPy, scalingInputs())} />
         </div>
       </Figure>

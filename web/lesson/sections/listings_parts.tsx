@@ -78,6 +78,7 @@ function breath(): Promise<void> {
 }
 
 interface RunnerProps {
+  readonly name: string;
   /** What the run depends on, to tell whether what is printed is of these numbers. */
   readonly inputs: string;
   /** Gives the lines, or undefined if `pause` said to stop. */
@@ -85,7 +86,7 @@ interface RunnerProps {
 }
 
 /** The button and what was printed. */
-export function Runner({ inputs, run }: RunnerProps) {
+export function Runner({ name, inputs, run }: RunnerProps) {
   const [printed, setPrinted] = useState<{ lines: readonly string[]; inputs: string } | undefined>();
   const [done, setDone] = useState<number | undefined>();
   const current = useRef(0); // each run has a number; only the last goes on
@@ -113,10 +114,16 @@ export function Runner({ inputs, run }: RunnerProps) {
   return (
     <>
       <div class="output">
-        <button type="button" class="primary run" onClick={() => void start()}>
+        <button type="button" class="primary run" aria-label={t('listings.run-name', { name })} onClick={() => void start()}>
           {t('listings.run')}
         </button>
-        <pre class={stale ? 'code stale' : 'code'} role="group" aria-label={t('listings.printed')} translate={false}>
+        <pre
+          class={stale ? 'code stale' : 'code'}
+          role="region"
+          tabIndex={0}
+          aria-label={t('listings.printed-by', { name })}
+          translate={false}
+        >
           {done !== undefined
             ? t('listings.running', { done: percent(done) })
             : printed === undefined

@@ -2,6 +2,7 @@
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 
+import { useUniqueId } from '../../ui/id.ts';
 import { t } from '../../ui/text.ts';
 
 interface OrderListProps {
@@ -14,6 +15,7 @@ interface OrderListProps {
 
 /** Each token has a button to an earlier and one to a later place; arrow keys on them do the same. */
 export function OrderList({ label, order, names, badges, onOrder }: OrderListProps) {
+  const id = useUniqueId();
   const list = useRef<HTMLOListElement>(null);
   const refocus = useRef<string | undefined>(undefined); // the button that moved along with its token
   useLayoutEffect(() => {
@@ -30,36 +32,41 @@ export function OrderList({ label, order, names, badges, onOrder }: OrderListPro
     onOrder(moved, token);
   };
   return (
-    <ol class="order-list" aria-label={label} ref={list}>
-      {order.map((token, place) => {
-        const button = (by: -1 | 1) => {
-          const id = `${token}${by < 0 ? 'a' : 'b'}`;
-          const atEnd = by < 0 ? place === 0 : place === order.length - 1;
+    <div>
+      <p class="order-name" id={id}>
+        {label}
+      </p>
+      <ol class="order-list" aria-labelledby={id} ref={list}>
+        {order.map((token, place) => {
+          const toMove = (by: -1 | 1) => {
+            const button = `${token}${by < 0 ? 'a' : 'b'}`;
+            const atEnd = by < 0 ? place === 0 : place === order.length - 1;
+            return (
+              <button
+                type="button"
+                data-move={button}
+                aria-label={t(by < 0 ? 'set.earlier' : 'set.later', { token: names[token], place: place + 1 })}
+                aria-disabled={atEnd}
+                onClick={() => move(token, by, button)}
+                onKeyDown={(event) => {
+                  if (event.key !== 'ArrowLeft' && event.key !== 'ArrowRight') return;
+                  event.preventDefault();
+                  move(token, event.key === 'ArrowLeft' ? -1 : 1, button);
+                }}
+              >
+                <span aria-hidden="true">{by < 0 ? '◂' : '▸'}</span>
+              </button>
+            );
+          };
           return (
-            <button
-              type="button"
-              data-move={id}
-              aria-label={t(by < 0 ? 'set.earlier' : 'set.later', { token: names[token], place: place + 1 })}
-              aria-disabled={atEnd}
-              onClick={() => move(token, by, id)}
-              onKeyDown={(event) => {
-                if (event.key !== 'ArrowLeft' && event.key !== 'ArrowRight') return;
-                event.preventDefault();
-                move(token, event.key === 'ArrowLeft' ? -1 : 1, id);
-              }}
-            >
-              <span aria-hidden="true">{by < 0 ? '◂' : '▸'}</span>
-            </button>
+            <li key={token}>
+              {toMove(-1)}
+              {badges[token]}
+              {toMove(1)}
+            </li>
           );
-        };
-        return (
-          <li key={token}>
-            {button(-1)}
-            {badges[token]}
-            {button(1)}
-          </li>
-        );
-      })}
-    </ol>
+        })}
+      </ol>
+    </div>
   );
 }

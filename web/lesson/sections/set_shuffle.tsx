@@ -161,12 +161,12 @@ export function shuffleFigure({ engine, store }: Lesson) {
             )
             .join('; '),
         })}
-        range={3}
+        range={2.5}
       >
         {places.map((token, place) => (
           <g key={token} class={`token-${token}`}>
             <Segment from={pointOf(base, token)} to={pointOf(mine, place)} kind="helper" />
-            <Dot at={pointOf(mine, place)} kind="ring" radius={14} />
+            <Dot at={pointOf(mine, place)} kind="ring" radius={12.5} />
           </g>
         ))}
         {kInOrder.map((token) => (
@@ -192,14 +192,14 @@ export function shuffleFigure({ engine, store }: Lesson) {
           ]}
         >
           <div class="whole set">
+            <OrderList
+              label={t('set.your-order')}
+              order={order.value}
+              names={kNames}
+              badges={kBadges}
+              onOrder={(to) => setOrder(to, true)}
+            />
             <div class="order-tools">
-              <OrderList
-                label={t('set.your-order')}
-                order={order.value}
-                names={kNames}
-                badges={kBadges}
-                onOrder={(to) => setOrder(to, true)}
-              />
               <button type="button" onClick={() => setOrder(shuffled(engine, order.value), false)}>
                 {t('set.shuffle')}
               </button>
@@ -262,8 +262,8 @@ export function shuffleFigure({ engine, store }: Lesson) {
             <tr>
               <th scope="col">{t('set.place')}</th>
               {['sin p', 'cos p', 'sin p/100', 'cos p/100'].map((head) => (
-                <th key={head} scope="col" translate={false}>
-                  {head}
+                <th key={head} scope="col">
+                  <code>{head}</code>
                 </th>
               ))}
             </tr>
@@ -276,7 +276,7 @@ export function shuffleFigure({ engine, store }: Lesson) {
                 </th>
                 {Array.from(rowOf(features, place), (value, n) => (
                   <td key={n}>
-                    <Num value={value} />
+                    <Num value={value} digits={n < 2 ? 2 : 4} />
                   </td>
                 ))}
               </tr>

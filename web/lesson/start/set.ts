@@ -1,10 +1,10 @@
 // A set of tokens: four tokens to shuffle, a cloud of points, and the words of a sentence.
 export const kSet = {
-  x: [1, 0.5, -0.5, 1, -1, 1.5, 0.5, 0, 0.5, -1, 1, -0.5, -0.5, -1.5, -1, 1], // 4 rows of 4
+  x: [1, 0.5, 0, 2, -1, 1.5, 0.5, -1, 0.5, -1, 1, 0, -0.5, -1.5, -1, 2], // 4 rows of 4
   // W_Q, W_K, W_V: 2 rows of 4 each
-  wq: [1, 0, 0.5, -0.5, 0, 1, 0.5, 0.5],
-  wk: [0.5, 1, 0, 0.5, 1, -0.5, 0.5, 0],
-  wv: [0.5, 1, -0.5, 0, 0.5, 0.5, 0, -0.5],
+  wq: [-2, 1, 1, -0.5, 0, 0.5, 0.5, 0.5],
+  wk: [1.5, -0.5, 0, -0.5, 1, -0.5, 0.5, 1.5],
+  wv: [0.5, -1, -0.5, 0, 1, 0.5, 0, -0.5],
   order: [2, 0, 3, 1],
 } as const;
 export const kSetTokens = 4;
