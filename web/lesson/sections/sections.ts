@@ -4,12 +4,18 @@ import type { ComponentType } from 'preact';
 import type { Lesson } from '../context.ts';
 import { dotSection } from './dot.tsx';
 import { headsSection } from './heads.tsx';
+import { listingsSection } from './listings.tsx';
 import { machineSection } from './machine.tsx';
 import { scaleSection } from './scale.tsx';
+import { setSection } from './set.tsx';
+import { tokensSection } from './tokens.tsx';
 
 export const sections: readonly ((lesson: Lesson) => Record<string, ComponentType>)[] = [
   dotSection,
+  tokensSection,
+  listingsSection,
   scaleSection,
+  setSection,
   headsSection,
   machineSection,
 ];
