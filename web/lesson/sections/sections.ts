@@ -3,5 +3,9 @@ import type { ComponentType } from 'preact';
 
 import type { Lesson } from '../context.ts';
 import { dotSection } from './dot.tsx';
+import { turnSection } from './turn.tsx';
 
-export const sections: readonly ((lesson: Lesson) => Record<string, ComponentType>)[] = [dotSection];
+export const sections: readonly ((lesson: Lesson) => Record<string, ComponentType>)[] = [
+  dotSection,
+  turnSection,
+];
