@@ -3,9 +3,11 @@ import type { ComponentType } from 'preact';
 
 import type { Lesson } from '../context.ts';
 import { dotSection } from './dot.tsx';
+import { figureSection } from './figure.tsx';
 import { turnSection } from './turn.tsx';
 
 export const sections: readonly ((lesson: Lesson) => Record<string, ComponentType>)[] = [
   dotSection,
   turnSection,
+  figureSection,
 ];
