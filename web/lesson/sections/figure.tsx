@@ -20,9 +20,11 @@ export function figureSection(lesson: Lesson) {
       <Figure store={model.store} section="figure" title={t('figure.title')} numbers={rows}>
         <KeyPlane model={model} />
         <ValuePlane model={model} />
-        <WeightTable model={model} />
+        <div class="weights">
+          <WeightTable model={model} />
+          <Editors model={model} />
+        </div>
         <Controls model={model} />
-        <Editors model={model} />
         <Checked />
       </Figure>
     );
@@ -30,13 +32,8 @@ export function figureSection(lesson: Lesson) {
 
   function Checked() {
     const { keys, out } = model.steps.value;
-    const plain = plainAttention(
-      model.q.value,
-      model.keysUsed.value,
-      pairs(model.values.value),
-      kScale,
-      model.seen.value,
-    );
+    const plain = () =>
+      plainAttention(model.q.value, model.keysUsed.value, pairs(model.values.value), kScale, model.seen.value);
     return <Check weights={keys.map((k) => k.weight)} out={out} plain={plain} />;
   }
 

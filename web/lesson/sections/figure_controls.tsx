@@ -14,7 +14,7 @@ export function WeightTable({ model }: { model: FigureModel }) {
   const seen = model.seen.value;
   const any = seen.includes(true);
   return (
-    <div class="scroll weights" role="region" aria-label={t('figure.table')} tabIndex={0}>
+    <div class="scroll" role="region" aria-label={t('figure.table')} tabIndex={0}>
       <table class="numbers">
         <caption class="unseen">{t('figure.table')}</caption>
         <thead>
@@ -178,6 +178,7 @@ export function Editors({ model }: { model: FigureModel }) {
         name={t(label)}
         rowNames={kTokenNames.slice(0, 4).map((_, n) => <TokenBadge key={n} token={n} />)}
         rowLabels={kTokenNames}
+        onCommit={(joins) => model.moved(field.key, joins)}
       />
     </div>
   );
@@ -185,7 +186,7 @@ export function Editors({ model }: { model: FigureModel }) {
   const values = model.editValues.value;
   if (!keys && !values) return null;
   return (
-    <div class="turn-inputs">
+    <div class="editors">
       {keys && editor(model.keys, 'figure.keys')}
       {values && editor(model.values, 'figure.values')}
     </div>

@@ -63,8 +63,8 @@ export function exercises(model: FigureModel): Record<string, ComponentType> {
     else model.store.commit(open.key);
   };
   const setUp = (n: number, which: number) => {
-    won.value = new Set();
     model.setUp(n, which);
+    won.value = new Set([model.winner.value]);
   };
 
   function Chooser() {

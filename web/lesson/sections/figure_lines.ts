@@ -115,13 +115,11 @@ function movedTogether(model: FigureModel): Line {
   const now = model.steps.value.keys;
   const change = Math.max(...now.map((k, n) => Math.abs(k.weight - before[n].weight)));
   const first = visible(model)[0];
-  return done('figure.6-done', {
-    words: { x: fixed(by[0], 2), y: fixed(by[1], 2) },
-    numbers: {
-      score: fixed(now[first].score - before[first].score, 2),
-      change: change === 0 ? '0' : power(change),
-    },
-  });
+  const words = { x: fixed(by[0], 2), y: fixed(by[1], 2) };
+  const score = fixed(now[first].score - before[first].score, 2);
+  return change === 0
+    ? done('figure.6-exact', { words, numbers: { score } })
+    : done('figure.6-done', { words, numbers: { score, change: power(change) } });
 }
 
 function insideShape(model: FigureModel): Line {

@@ -94,7 +94,7 @@ export function KeyPlane({ model }: { model: FigureModel }) {
               start={open > 0 ? startOf(open).keys : kFigure.keys}
             />
           )}
-          {editing && open === 6 && (
+          {open === 6 && (
             <Handle
               at={centre}
               label={t('figure.all-keys')}

@@ -69,6 +69,12 @@ export function turnSection(lesson: Lesson) {
     });
   }
 
+  /** Ends a change of a number, and says what became of the step that is shown. */
+  function edited(key: string, joins: boolean) {
+    store.commit(key, joins);
+    announce(() => (step.value === 0 ? '' : say(told(step.value, compute()))));
+  }
+
   function KeyQuestion() {
     return (
       <Predict
@@ -101,15 +107,9 @@ export function turnSection(lesson: Lesson) {
         <Inputs />
         <div class="turn-walk">
           <p class="turn-place">{t(`turn.at-${now}`)}</p>
-          <button type="button" disabled={now === 0} onClick={() => go(now - 1)}>
-            {t('turn.back')}
-          </button>
-          <button type="button" class="primary" disabled={now === kSteps} onClick={() => go(now + 1)}>
-            {t('turn.next')}
-          </button>
-          <button type="button" disabled={now === kSteps} onClick={() => go(kSteps)}>
-            {t('turn.all')}
-          </button>
+          <Step to={now - 1} label="turn.back" />
+          <Step to={now + 1} label="turn.next" primary />
+          <Step to={now < kSteps ? kSteps : kSteps + 1} label="turn.all" />
         </div>
         <div class="whole">
           <ol class="turn-told">
@@ -127,9 +127,24 @@ export function turnSection(lesson: Lesson) {
         <Check
           weights={steps.keys.map((k) => k.weight)}
           out={steps.out}
-          plain={plainAttention(q.value, pairs(keys.value), pairs(values.value), scale())}
+          plain={() => plainAttention(q.value, pairs(keys.value), pairs(values.value), scale())}
         />
       </Figure>
+    );
+  }
+
+  /** Goes to a step. At an end it stays in reach of the keyboard, but does nothing. */
+  function Step({ to, label, primary }: { to: number; label: string; primary?: boolean }) {
+    const possible = to >= 0 && to <= kSteps;
+    return (
+      <button
+        type="button"
+        class={primary ? 'primary' : ''}
+        aria-disabled={possible ? undefined : 'true'}
+        onClick={() => possible && go(to)}
+      >
+        {t(label)}
+      </button>
     );
   }
 
@@ -139,14 +154,20 @@ export function turnSection(lesson: Lesson) {
       <div class="turn-inputs">
         <div>
           <p aria-hidden="true">{t('turn.query')}</p>
-          <MatrixEditor store={store} field={q} columns={2} range={kEntries} name={t('turn.query')} />
+          <MatrixEditor
+            store={store}
+            field={q}
+            columns={2}
+            range={kEntries}
+            name={t('turn.query')}
+            onCommit={(joins) => edited(q.key, joins)}
+          />
           <Switch
             label={t('turn.scaled')}
             value={scaled.value}
             onValue={(on) => {
               scaled.set(on);
-              store.commit(scaled.key);
-              announce(() => say(told(kSteps, compute())));
+              edited(scaled.key, false);
             }}
           />
         </div>
@@ -163,6 +184,7 @@ export function turnSection(lesson: Lesson) {
                 name={name}
                 rowNames={badges}
                 rowLabels={kTokenNames}
+                onCommit={(joins) => edited(field.key, joins)}
               />
             </div>
           );

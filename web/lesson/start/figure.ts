@@ -44,7 +44,7 @@ export const kSetUps: Readonly<Record<number, readonly SetUp[]>> = {
   3: [{ q: [2, 0] }],
   4: [{ editKeys: true, shadows: true }],
   5: [{ q: [2.43, 1.35], editKeys: true, cones: true }],
-  6: [{ keys: [1.2, -0.2, -0.2, 1.2, -0.8, -0.7, 0.45, 0.25], editKeys: true }],
+  6: [{ keys: [1.2, -0.2, -0.2, 1.2, -0.8, -0.7, 0.45, 0.25] }],
   7: [{ q: [0.2, 0.1] }],
   8: [{ editValues: true }],
   9: [{ q: [-0.5, 0.5] }],
