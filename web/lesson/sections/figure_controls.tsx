@@ -193,6 +193,11 @@ export function Editors({ model }: { model: FigureModel }) {
   );
 }
 
+/** A weight in percent; one that would be shown as 0 but isn't is said to be less than what can be shown. */
+function share(weight: number): string {
+  return weight > 0 && weight < 5e-4 ? t('figure.tiny', { least: percent(1e-3, 1) }) : percent(weight, 1);
+}
+
 const kTimes = [1, 2, 4, 8, 32];
 
 /** The same query, many times as long as the plane has room for: where all of this goes. */
@@ -220,7 +225,7 @@ export function LimitTable({ model }: { model: FigureModel }) {
               <th scope="row">× {kTimes[n]}</th>
               {steps.keys.map((k) => (
                 <td key={k.key}>
-                  <Num value={k.weight} text={percent(k.weight, 1)} />
+                  <Num value={k.weight} text={share(k.weight)} />
                 </td>
               ))}
               <td>
