@@ -137,6 +137,7 @@ test('the check shows differences of rounding', async () => {
   const page = await openLesson();
   await steps(page).locator('.check summary').click();
   const rows = steps(page).locator('.check tbody tr');
+  await rows.first().waitFor();
   expect(await rows.count()).toBe(5);
   for (const row of await rows.all()) expect(await row.locator('td').last().innerText()).toMatch(/^(0|−?\d\.\d × 10⁻([⁶⁷⁸⁹]|¹.))$/);
   await page.context().close();
