@@ -11,7 +11,7 @@ level=${1:?usage: setup.sh build|web|test|full}
 # The library, the command and the examples.
 packages=(g++ cmake ninja-build pkg-config
           libhwy-dev libtbb-dev libfmt-dev libcli11-dev nlohmann-json3-dev
-          zlib1g-dev)
+          zlib1g-dev libcpp-httplib-dev)
 # The pages: the compiler for WebAssembly, and Node (below).
 if [ "$level" != build ]; then
   packages+=(clang-19 llvm-19 lld-19 libclang-rt-19-dev-wasm32 libc++-19-dev-wasm32 wasi-libc)

@@ -4,6 +4,7 @@
 #   web.sh                builds them, or says what is missing
 #   web.sh --if-possible  the same, but gives up quietly if Node or the WebAssembly compiler is missing
 #   web.sh --modules      only gets the packages of web/package-lock.json
+#   web.sh --pseudo       also builds it in a made-up language, build/web/pseudo, for the tests
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source scripts/node.sh
@@ -33,7 +34,14 @@ fi
 mkdir -p build
 cmake --preset wasm >build/configure-wasm.log 2>&1 || { cat build/configure-wasm.log; exit 1; }
 cmake --build build/wasm --target engine_wasm
-(cd web && npx --no-install vite build --config lesson/vite.config.ts --logLevel warn)
+page() {
+  (cd web && npx --no-install vite build --config lesson/vite.config.ts --logLevel warn)
+}
+page
+# The same in a made-up language, for the tests.
+if [ "${1:-}" = --pseudo ]; then
+  QKV_LOCALE=pseudo QKV_WEB_OUT=$PWD/build/web/pseudo page
+fi
 cp build/web/lesson/index.html build/web/lesson.html
 size=$(gzip -9 -c build/web/lesson.html | wc -c)
 echo "build/web/lesson.html: $((size / 1000)) kB gzipped, engine.wasm $(($(gzip -9 -c build/wasm/bindings/wasm/engine.wasm | wc -c) / 1000)) kB of it"

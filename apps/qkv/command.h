@@ -60,6 +60,7 @@ std::string nearest(std::string_view word, std::span<const std::string> names);
 int attend(int argc, const char* const* argv);
 int diff(int argc, const char* const* argv);
 int info(int argc, const char* const* argv);
+int lesson(int argc, const char* const* argv);
 int verify(int argc, const char* const* argv);
 int bench(int argc, const char* const* argv);
 

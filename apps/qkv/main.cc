@@ -25,6 +25,7 @@ constexpr Command kCommands[] = {
     {"attend", "Compute attention from files to a file", attend},
     {"diff", "Compare the arrays of two files, to the bit", diff},
     {"info", "Show this CPU, the kernels and the arithmetic contract", info},
+    {"lesson", "Show the lesson: attention explained, in the browser or as text", lesson},
     {"verify", "Check that every kernel gives the right bits on this machine", verify},
     {"bench", "Measure the speed on this machine", bench},
 };

@@ -19,7 +19,7 @@ _qkv() {
   local command=${COMP_WORDS[1]}
   COMPREPLY=()
   if ((COMP_CWORD == 1)); then
-    _qkv_words "attend diff info verify bench help --help --version" "$cur"
+    _qkv_words "attend diff info lesson verify bench help --help --version" "$cur"
     return
   fi
   # "--causal=top" comes as three words.
@@ -49,6 +49,12 @@ _qkv() {
     --out-dtype) _qkv_words "float32 float16 bfloat16 float64" "$cur"; return ;;
     --arithmetic) _qkv_words "by-type float32" "$cur"; return ;;
     --isa) _qkv_words "best portable neon avx2 avx512" "$cur"; return ;;
+    --text)
+      _qkv_words "list all dot turn figure tokens scale set heads machine" "$cur"
+      return
+      ;;
+    --write) _qkv_files "$cur"; return ;;
+    --port) return ;;
     --op) _qkv_words "forward" "$cur"; return ;;
     --break) _qkv_words "exp" "$cur"; return ;;
     --window | --scale | --softcap | --weights | --threads | --atol | --rtol | --ulp | --shape | \
@@ -57,7 +63,7 @@ _qkv() {
   if [[ $cur != -* ]]; then
     case $command in
       attend | diff) _qkv_files "$cur" ;;
-      help) _qkv_words "attend diff info verify bench" "$cur" ;;
+      help) _qkv_words "attend diff info lesson verify bench" "$cur" ;;
     esac
     return
   fi
@@ -70,6 +76,7 @@ _qkv() {
       ;;
     diff) _qkv_words "--atol --rtol --ulp --json -h --help" "$cur" ;;
     info) _qkv_words "--json -h --help" "$cur" ;;
+    lesson) _qkv_words "--no-open --port --write --force --text -h --help" "$cur" ;;
     verify) _qkv_words "--isa --list --json --break -h --help" "$cur" ;;
     bench)
       _qkv_words "--op --shape --kv-heads --dtype --causal --threads --isa --repeat --json

@@ -1,7 +1,7 @@
 // Where the fields of the structs lie: for 64-bit machines, and for wasm32.
 #include <cstddef>
 
-#include "qkv.h"
+#include "qkv_learn.h"
 
 #if UINTPTR_MAX > 0xffffffffu || defined(__wasm32__)
 
@@ -136,5 +136,45 @@ QKV_AT(qkv_plan_description, workspace_bytes, 32, 32);
 QKV_AT(qkv_plan_description, weights_bytes, 40, 40);
 QKV_AT(qkv_plan_description, kernel, 48, 48);
 QKV_SIZE(qkv_plan_description, 56, 56);
+
+QKV_AT(qkv_steps_description, struct_size, 0, 0);
+QKV_AT(qkv_steps_description, has_sink, 4, 4);
+QKV_AT(qkv_steps_description, sink, 8, 8);
+QKV_AT(qkv_steps_description, keys_max, 12, 12);
+QKV_AT(qkv_steps_description, keys_sum, 16, 16);
+QKV_AT(qkv_steps_description, final_max, 20, 20);
+QKV_AT(qkv_steps_description, final_sum, 24, 24);
+QKV_AT(qkv_steps_description, lse, 28, 28);
+QKV_AT(qkv_steps_description, sequence, 32, 32);
+QKV_AT(qkv_steps_description, position, 40, 40);
+QKV_AT(qkv_steps_description, d_v, 48, 48);
+QKV_AT(qkv_steps_description, key_count, 56, 56);
+QKV_AT(qkv_steps_description, block_count, 64, 64);
+QKV_AT(qkv_steps_description, merge_count, 72, 72);
+QKV_AT(qkv_steps_description, key_index, 80, 80);
+QKV_AT(qkv_steps_description, key_row, 88, 84);
+QKV_AT(qkv_steps_description, key_live, 96, 88);
+QKV_AT(qkv_steps_description, key_dot, 104, 92);
+QKV_AT(qkv_steps_description, key_score, 112, 96);
+QKV_AT(qkv_steps_description, key_block_exp, 120, 100);
+QKV_AT(qkv_steps_description, key_weight, 128, 104);
+QKV_AT(qkv_steps_description, block_first_key, 136, 108);
+QKV_AT(qkv_steps_description, block_end_key, 144, 112);
+QKV_AT(qkv_steps_description, block_span, 152, 116);
+QKV_AT(qkv_steps_description, block_max_before, 160, 120);
+QKV_AT(qkv_steps_description, block_max_after, 168, 124);
+QKV_AT(qkv_steps_description, block_rescale, 176, 128);
+QKV_AT(qkv_steps_description, block_sum, 184, 132);
+QKV_AT(qkv_steps_description, block_values, 192, 136);
+QKV_AT(qkv_steps_description, running_sum, 200, 140);
+QKV_AT(qkv_steps_description, running_values, 208, 144);
+QKV_AT(qkv_steps_description, merge_spans, 216, 148);
+QKV_AT(qkv_steps_description, merge_max, 224, 152);
+QKV_AT(qkv_steps_description, merge_sum, 232, 156);
+QKV_AT(qkv_steps_description, merge_values, 240, 160);
+QKV_AT(qkv_steps_description, keys_values, 248, 164);
+QKV_AT(qkv_steps_description, final_values, 256, 168);
+QKV_AT(qkv_steps_description, out, 264, 172);
+QKV_SIZE(qkv_steps_description, 272, 176);
 
 #endif

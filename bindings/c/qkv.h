@@ -12,6 +12,7 @@
 //   // out is 4.28, 5.72
 //
 // The C++ headers qkv/*.h say more about each part; docs/arithmetic.md has every rule and number.
+// qkv_learn.h has what lessons need besides: the steps of one row, positions, saturation.
 //
 // Structs. All fields 0 means: everything at its default. The first field of a struct that may grow
 // is its size as the caller knows it: set it with struct_size = sizeof, or by NAME_init(). A

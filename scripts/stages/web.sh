@@ -10,7 +10,7 @@ run_vitest() {
   python3 scripts/read_junit.py "$junit" >>"$QKV_RESULTS"
 }
 say "build the pages"
-scripts/web.sh
+scripts/web.sh --pseudo
 check "types of the pages" npx --prefix web --no-install tsc --noEmit --project web
 run_vitest
 configure test

@@ -8,7 +8,7 @@
 namespace qkv::app {
 namespace {
 
-constexpr const char* kCommands[] = {"attend", "diff", "info", "verify", "bench"};
+constexpr const char* kCommands[] = {"attend", "diff", "info", "lesson", "verify", "bench"};
 
 std::set<std::string> matches(const std::string& text, const char* pattern) {
   const std::regex regex(pattern);

@@ -8,7 +8,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr const char* kCommands[] = {"attend", "diff", "info", "verify", "bench"};
+constexpr const char* kCommands[] = {"attend", "diff", "info", "lesson", "verify", "bench"};
 
 TEST(Main, Help) {
   const Scratch scratch;

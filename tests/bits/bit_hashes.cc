@@ -2,15 +2,16 @@
 //
 //   bit_hashes exact|portable|neon|avx2|avx512 RANDOM_PROBLEMS
 //
-// First the golden problems of `qkv verify`, then random ones like those of the bit suite: one
-// small for three long, each computed in one of the ways of ways.h, by turns. `exact` is the scalar
-// program and knows one way only; all must print the same.
+// First sinusoidal positions, near and far; then the golden problems of `qkv verify`, then random
+// ones like those of the bit suite: one small for three long, each computed in one of the ways of
+// ways.h, by turns. `exact` is the scalar program and knows one way only; all must print the same.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
 #include "golden.h"
 #include "kernels/exact/exact.h"
+#include "positions/positions.h"
 #include "qkv/cpu.h"
 #include "qkv/error.h"
 #include "simd/float_environment.h"
@@ -35,6 +36,16 @@ std::uint64_t fnv1a(const std::vector<std::byte>& bytes) {
 void print(const char* kind, std::uint64_t number, std::uint64_t hash) {
   std::printf("%s %llu %016llx\n", kind, static_cast<unsigned long long>(number),
               static_cast<unsigned long long>(hash));
+}
+
+// The same whatever the kernel.
+void print_positions(std::uint64_t number, std::int64_t first, double base) {
+  Tensor out;
+  const std::int64_t shape[] = {200, 129};
+  throw_if_error(allocate(DType::kFloat32, shape, out));
+  throw_if_error(fill_sinusoidal_positions(first, base, out));
+  const auto* bytes = out.data<std::byte>();
+  print("positions", number, fnv1a({bytes, bytes + out.size() * 4}));
 }
 
 void print_golden(const Kernel& kernel, int index) {
@@ -93,6 +104,8 @@ int main(int argc, char** argv) {
     return 2;
   }
   const FloatEnvironment environment;
+  print_positions(0, -100, 10000);
+  print_positions(1, (std::int64_t{1} << 53) - 200, 1e300);
   for (int i = 0; i < app::golden_count(); ++i) print_golden(kernel, i);
   for (int seed = 0; seed < std::atoi(argv[2]); ++seed) {
     print_random(kernel, static_cast<std::uint64_t>(seed));

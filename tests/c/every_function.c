@@ -1,6 +1,7 @@
-// Every function of qkv.h, called from a C program: it returns 0 if all of them did what they say.
+// Every function of qkv.h and qkv_learn.h, called from a C program: it returns 0 if all of them did
+// what they say.
 #include <math.h>
-#include <qkv.h>
+#include <qkv_learn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -143,6 +144,19 @@ static void lesson(void) {
   int32_t rank = 0;
   CHECK_OK(qkv_output_shape(&in, NULL, extents, &rank));
   CHECK(rank == 2 && extents[0] == 1 && extents[1] == 2);
+
+  qkv_steps* steps = NULL;
+  qkv_steps_description description;
+  qkv_steps_description_init(&description);
+  CHECK_OK(qkv_steps_of(&in, NULL, 0, 0, 0, &steps));
+  CHECK_OK(qkv_steps_describe(steps, &description));
+  CHECK(description.key_count == 3 && description.block_count == 1 && description.merge_count == 0);
+  CHECK(description.key_dot[2] == 3 && description.block_rescale[0] == 1);
+  CHECK(memcmp(description.key_weight, weights, sizeof(weights)) == 0);
+  CHECK(memcmp(description.out, out, sizeof(out)) == 0);
+  qkv_steps_destroy(steps);
+  CHECK(qkv_steps_of(&in, NULL, 0, 0, 1, &steps) == QKV_INVALID_ARGUMENT && mentions("row: 1"));
+  qkv_steps_destroy(steps);
 }
 
 static void plans(void) {
@@ -250,6 +264,37 @@ static void products_and_slopes(void) {
   CHECK(out[0] == 19 && out[1] == 22 && out[2] == 43 && out[3] == 50);
   CHECK_OK(qkv_alibi_slopes(8, slopes));
   CHECK(slopes[0] == 0.5F && slopes[7] == 0.00390625F);
+}
+
+static void positions_and_saturation(void) {
+  const double x[] = {0, 1}, frequencies[] = {1};
+  const int64_t shape[] = {2, 2}, two_by_four[] = {2, 4};
+  double two[2], norm = 0;
+  float features[4], positions[8];
+  qkv_tensor out;
+  CHECK_OK(qkv_sinusoidal_frequencies(4, 10000, two, 2));
+  CHECK(two[0] == 1 && two[1] == 0.01);
+  CHECK(qkv_sinusoidal_frequencies(4, 10000, two, 1) == QKV_INVALID_ARGUMENT && mentions("pass 2"));
+  qkv_tensor_init(&out, features, QKV_FLOAT32, 2, shape);
+  CHECK_OK(qkv_fourier_features(x, 2, frequencies, 1, &out));
+  CHECK(features[0] == 0 && features[1] == 1);
+  CHECK(features[2] == 0.841470985F && features[3] == 0.540302306F);  // sin 1, cos 1
+  CHECK(qkv_fourier_features(NULL, 2, frequencies, 1, &out) == QKV_INVALID_ARGUMENT);
+  CHECK(qkv_fourier_features(x, 1, frequencies, 1, &out) == QKV_INVALID_ARGUMENT);
+  qkv_tensor_init(&out, positions, QKV_FLOAT32, 2, two_by_four);
+  CHECK_OK(qkv_sinusoidal_positions(0, 10000, &out));
+  CHECK(positions[4] == features[2] && positions[7] == 0.99995F);
+  CHECK(qkv_sinusoidal_positions(0, 0, &out) == QKV_INVALID_ARGUMENT && mentions("base"));
+  CHECK(qkv_sinusoidal_positions(0, 10000, NULL) == QKV_INVALID_ARGUMENT && mentions("out"));
+
+  const float weights[] = {0.75F, 0.25F, -1};
+  CHECK_OK(qkv_softmax_jacobian_norm(weights, 2, 0, &norm));
+  CHECK(norm == 0.375);
+  CHECK_OK(qkv_softmax_jacobian_norm(weights, 1, 0.25, &norm));
+  CHECK(norm == 0.1875);
+  CHECK(qkv_softmax_jacobian_norm(weights, 3, 0, &norm) == QKV_INVALID_ARGUMENT && mentions("-1"));
+  CHECK(qkv_softmax_jacobian_norm(weights, 2, 0, NULL) == QKV_INVALID_ARGUMENT);
+  CHECK(norm == 0.1875);
 }
 
 static void random_numbers(void) {
@@ -376,6 +421,7 @@ int main(void) {
   plans();
   states();
   products_and_slopes();
+  positions_and_saturation();
   random_numbers();
   callbacks();
   printf("%d failures\n", failures);

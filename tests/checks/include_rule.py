@@ -22,11 +22,15 @@ MAY_INCLUDE = {
     "src/parallel/": [],
     "src/plan/": [PUBLIC, "src/tensor/", "src/problem/", "src/kernels/", "src/parallel/",
                   "src/simd/float_environment.h"],
+    "src/inspect/": [PUBLIC, "src/tensor/", "src/problem/", "src/kernels/exact/",
+                     "src/simd/float_environment.h"],
+    "src/positions/": [PUBLIC, "src/tensor/", "src/problem/", "src/simd/"],
     "src/api/": [PUBLIC, "src/"],
     "src/random/": [PUBLIC, "src/tensor/"],
     "apps/": [PUBLIC, "apps/"],
     "apps/qkv/make_golden.cc": [PUBLIC, "apps/", "src/"],
-    "bindings/c/": [PUBLIC, "src/plan/", "src/problem/problem.h"],
+    "bindings/c/": [PUBLIC, "src/plan/", "src/inspect/", "src/positions/",
+                    "src/problem/problem.h"],
     "examples/": [PUBLIC],
 }
 

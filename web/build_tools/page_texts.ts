@@ -12,6 +12,7 @@ const kVirtual = 'virtual:texts';
 
 export function pageTexts(root: string, locale: string): Plugin {
   const folder = join(root, 'texts');
+  const language = locale === 'pseudo' ? 'en' : locale; // for screen readers and number formats
   return {
     name: 'qkv-page-texts',
     resolveId: (id) => (id === kVirtual ? `\0${kVirtual}` : undefined),
@@ -20,14 +21,14 @@ export function pageTexts(root: string, locale: string): Plugin {
       for (const file of catalogueFiles(folder, 'en')) this.addWatchFile(file);
       const texts = Object.entries(readCatalogue(folder, locale));
       const forScripts = Object.fromEntries(texts.filter(([name]) => !name.startsWith('page.')));
-      const language = locale === 'pseudo' ? 'en' : locale;
       return `export default ${JSON.stringify(forScripts)}; export const locale = ${JSON.stringify(language)};`;
     },
     transformIndexHtml: {
       order: 'pre',
       handler(page) {
         const texts = readCatalogue(folder, locale);
-        const whole = page.replace(/\{\{> ([a-z0-9_]+)\}\}/g, (_, name: string) =>
+        const inLanguage = page.replace('<html lang="en"', `<html lang="${language}"`);
+        const whole = inLanguage.replace(/\{\{> ([a-z0-9_]+)\}\}/g, (_, name: string) =>
           readFileSync(join(root, 'sections', `${name}.html`), 'utf8'),
         );
         return whole.replace(/\{\{([a-z0-9.-]+)\}\}/g, (_, name: string) => {

@@ -43,6 +43,46 @@ describe('the worked example of the lesson', () => {
   });
 });
 
+test('the steps of a row are those of the worked example', () => {
+  const [q, k, v] = [[[1, 2]], [[1, 0], [0, 1], [1, 1]], [[10, 0], [0, 10], [5, 5]]].map((rows) => fromRows(rows));
+  const steps = engine.steps(q, k, v, 0);
+  expect(steps.keys.map((key) => key.dot)).toEqual([1, 2, 3]);
+  expect(rounded(steps.keys.map((key) => key.score), 3)).toEqual([0.707, 1.414, 2.121]);
+  expect(rounded(steps.keys.map((key) => key.exp), 3)).toEqual([0.243, 0.493, 1]); // exp(s - 2.121)
+  expect(rounded(steps.keys.map((key) => key.weight), 3)).toEqual([0.14, 0.284, 0.576]);
+  expect(rounded(steps.out, 2)).toEqual([4.28, 5.72]);
+  expect(steps.sum).toBeCloseTo(1.7362, 4);
+  expect(steps.blocks).toHaveLength(1);
+});
+
+test('the steps of a long row end in what attention gives, in every bit', () => {
+  const generator = engine.generator(3);
+  const draw = (rows: number, columns: number) => matrix(rows, columns, generator.normal(rows * columns));
+  const [q, k, v] = [draw(2, 8), draw(100, 8), draw(100, 3)];
+  generator.free();
+  const mask = Array.from({ length: 200 }, (_, n) => n % 7 !== 0);
+  const steps = engine.steps(q, k, v, 1, { mask });
+  const whole = engine.attention(q, k, v, { mask });
+  expect(steps.out).toEqual(rowOf(whole.out, 1).slice());
+  expect(steps.keys.map((key) => key.weight)).toEqual([...rowOf(whole.weights, 1)]);
+  expect(steps.lse).toBe(whole.lse[1]);
+  expect(steps.blocks.map((block) => block.endKey)).toEqual([32, 64, 96, 100]);
+  expect(steps.keys.filter((key) => !key.live).map((key) => key.key)).toContain(5); // entry 105
+});
+
+test('the norm of the softmax Jacobian', () => {
+  expect(engine.jacobianNorm(Float32Array.from([0.25, 0.25, 0.25, 0.25]))).toBeCloseTo(Math.sqrt(3) / 4, 12);
+  expect(engine.jacobianNorm(Float32Array.from([1, 0, 0]))).toBe(0);
+});
+
+test('positions are sines and cosines', () => {
+  const code = engine.positions(0, 4, 4);
+  for (let p = 0; p < 4; ++p) {
+    const expected = [Math.sin(p), Math.cos(p), Math.sin(p / 100), Math.cos(p / 100)];
+    expected.forEach((x, c) => expect(rowOf(code, p)[c]).toBeCloseTo(x, 6));
+  }
+});
+
 test('matmul and dots of rows', () => {
   const a = fromRows([[1, 2, 3], [4, 5, 6]]);
   const b = fromRows([[7, 8], [9, 10], [11, 12]]);

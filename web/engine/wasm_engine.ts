@@ -13,6 +13,7 @@ import {
   type RowSteps,
 } from './engine.ts';
 import type { Module } from './module.ts';
+import { kStepsDescriptionSize, readSteps } from './read_steps.ts';
 
 const kFloat32 = 0;
 const kBool = 4;
@@ -76,22 +77,52 @@ export class WasmEngine implements Engine {
     });
   }
 
-  steps(
-    _query: Matrix,
-    _key: Matrix,
-    _value: Matrix,
-    _row: number,
-    _options: AttentionOptions = {},
-  ): RowSteps {
-    throw new Error('to come');
+  steps(query: Matrix, key: Matrix, value: Matrix, row: number, options: AttentionOptions = {}): RowSteps {
+    return this.call((memory) => {
+      const handleAt = memory.take(4);
+      this.check('qkv_steps_of', [
+        this.inputs(memory, query, key, value),
+        this.options(memory, query, key, options),
+        0n,
+        0n,
+        BigInt(row),
+        handleAt,
+      ]);
+      const handle = memory.view().getUint32(handleAt, true);
+      try {
+        const description = memory.take(kStepsDescriptionSize);
+        memory.view().setUint32(description, kStepsDescriptionSize, true);
+        this.check('qkv_steps_describe', [handle, description]);
+        return readSteps(memory, description);
+      } finally {
+        this.module.functions.qkv_steps_destroy(handle);
+      }
+    });
   }
 
-  jacobianNorm(_weights: Float32Array): number {
-    throw new Error('to come');
+  jacobianNorm(weights: Float32Array): number {
+    return this.call((memory) => {
+      const norm = memory.take(8);
+      this.check('qkv_softmax_jacobian_norm', [
+        memory.takeFloats(weights),
+        BigInt(weights.length),
+        0,
+        norm,
+      ]);
+      return memory.view().getFloat64(norm, true);
+    });
   }
 
-  positions(_first: number, _count: number, _d: number): Matrix {
-    throw new Error('to come');
+  positions(first: number, count: number, d: number): Matrix {
+    return this.call((memory) => {
+      const out = memory.take(4 * count * d);
+      this.check('qkv_sinusoidal_positions', [
+        BigInt(first),
+        10000,
+        this.tensor(memory, out, kFloat32, [count, d]),
+      ]);
+      return matrix(count, d, memory.floats(out, count * d));
+    });
   }
 
   generator(seed: number): Generator {

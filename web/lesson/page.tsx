@@ -82,6 +82,7 @@ function embed(): void {
   const places = [...document.querySelectorAll<HTMLElement>('[data-figure]')];
   const place = places.find((p) => p.dataset.figure === query.get('figure')) ?? places[0];
   document.documentElement.dataset.embed = 'yes';
+  document.querySelector('h1')?.classList.add('unseen');
   for (let shown: Element | null = place; shown; shown = shown.parentElement) {
     shown.setAttribute('data-shown', '');
   }

@@ -5,14 +5,17 @@ import { viteSingleFile } from 'vite-plugin-singlefile';
 
 import { engineModule } from '../build_tools/engine_module.ts';
 import { pageTexts } from '../build_tools/page_texts.ts';
+import { staticFigures } from '../build_tools/static_figures.ts';
 
 const root = fileURLToPath(new URL('.', import.meta.url));
+const texts = pageTexts(root, process.env.QKV_LOCALE ?? 'en');
 const path = (relative: string) => fileURLToPath(new URL(relative, import.meta.url));
 
 export default defineConfig({
   root,
   plugins: [
-    pageTexts(root, process.env.QKV_LOCALE ?? 'en'),
+    texts,
+    staticFigures(root, texts),
     engineModule(path('../../build/wasm/bindings/wasm/engine.wasm')),
     viteSingleFile({ removeViteModuleLoader: true }),
   ],

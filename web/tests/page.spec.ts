@@ -67,3 +67,125 @@ describe('at any size and colours', () => {
     });
   }
 });
+
+test('with scripts off the text and the figures as they start can be read', async () => {
+  const page = await openLesson({ script: false });
+  expect(await page.locator('main').innerText()).toContain('multiply the two vectors entry by entry');
+  expect(await page.locator('[data-figure="dot-arrows"] .num').allInnerTexts()).toContain('3.00');
+  expect(await page.locator('[data-figure="dot-arrows"] svg .arrow').count()).toBe(2);
+  expect(await page.locator('noscript').innerText()).not.toBe('');
+  await page.context().close();
+});
+
+test('a page in another language has no English left', async () => {
+  const page = await openLesson({ page: new URL('../../build/web/pseudo/index.html', import.meta.url) });
+  const english = await page.evaluate(() => {
+    const found: string[] = [];
+    const words = /[a-z]{3}/i;
+    const allowed = /^(SVG|PNG|CSV|NaN)$/;
+    const check = (text: string | null) => {
+      if (text && words.test(text) && !text.includes('⟦') && !allowed.test(text.trim())) found.push(text.trim());
+    };
+    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+      const parent = node.parentElement!;
+      if (parent.closest('script, style, noscript, code, pre, math, output, .num')) continue;
+      // Markup splits a text: the brackets are in some part of the same paragraph.
+      const whole = parent.closest('p, li, h1, h2, h3, td, th, dt, dd, label, legend, summary, figcaption, caption') ?? parent;
+      if (!whole.textContent!.includes('⟦')) check(node.textContent);
+    }
+    for (const element of document.querySelectorAll('[aria-label], [title], [placeholder], [aria-valuetext]')) {
+      for (const name of ['aria-label', 'title', 'placeholder']) check(element.getAttribute(name));
+    }
+    return found;
+  });
+  expect(english).toEqual([]);
+  await page.context().close();
+});
+
+test('a link reopens the same state, to the pixel', async () => {
+  const page = await openLesson();
+  await page.getByRole('slider', { name: 'Arrow a, across' }).focus();
+  for (let n = 0; n < 7; ++n) await page.keyboard.press('ArrowLeft');
+  await page.keyboard.press('Shift+ArrowUp');
+  await page.waitForFunction(() => location.hash.includes('dot.a'));
+  await page.evaluate(() => (document.activeElement as HTMLElement).blur());
+  const [hash, numbers] = [new URL(page.url()).hash, await numbersOf(page)];
+  const figure = page.locator('[data-figure="dot-arrows"] svg').first();
+  const picture = await figure.screenshot();
+  const again = await openLesson({ hash });
+  expect(await numbersOf(again)).toEqual(numbers);
+  expect(new URL(again.url()).hash).toBe(hash);
+  expect((await again.locator('[data-figure="dot-arrows"] svg').first().screenshot()).equals(picture)).toBe(true);
+  await page.context().close();
+  await again.context().close();
+});
+
+test('bad links open the start', async () => {
+  const start = await openLesson();
+  const numbers = await numbersOf(start);
+  for (const hash of ['#v=1&dot.a=1e999_2', '#v=9&dot.a=2_2', '#v=1&nobody=1&dot.a=%%', '#dot']) {
+    const page = await openLesson({ hash });
+    expect(await numbersOf(page)).toEqual(numbers);
+    await page.context().close();
+  }
+  await start.context().close();
+});
+
+test('undo, redo and reset', async () => {
+  const page = await openLesson();
+  const start = await numbersOf(page);
+  await page.getByRole('button', { name: 'Make b twice as long' }).click();
+  const changed = await numbersOf(page);
+  expect(changed).not.toEqual(start);
+  await page.getByRole('button', { name: 'Undo' }).click();
+  expect(await numbersOf(page)).toEqual(start);
+  await page.getByRole('button', { name: 'Redo' }).click();
+  expect(await numbersOf(page)).toEqual(changed);
+  await page.keyboard.press('Control+z');
+  expect(await numbersOf(page)).toEqual(start);
+  await page.keyboard.press('Control+Shift+z');
+  await page.getByRole('button', { name: 'Reset all' }).click();
+  expect(await numbersOf(page)).toEqual(start);
+  await page.context().close();
+});
+
+test('?embed=1 shows one figure alone', async () => {
+  const page = await openLesson({ query: '?embed=1&figure=dot-rows', hash: '#v=1&dot.a=2_2' });
+  expect(await page.locator('[data-figure="dot-rows"]').isVisible()).toBe(true);
+  expect(await page.locator('[data-figure="dot-arrows"]').isVisible()).toBe(false);
+  expect(await page.locator('#dot > h2').isVisible()).toBe(false);
+  expect(await axeViolations(page)).toEqual([]);
+  await page.context().close();
+});
+
+test('colours follow the system or the choice', async () => {
+  const page = await openLesson({ scheme: 'dark' });
+  const back = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+  const dark = await back();
+  await page.getByLabel('Colours').selectOption('light');
+  expect(await back()).toBe('rgb(255, 255, 255)');
+  await page.getByLabel('Colours').selectOption('dark');
+  expect(await back()).toBe(dark);
+  await page.context().close();
+});
+
+test('a figure is saved as SVG, PNG and CSV', async () => {
+  const page = await openLesson();
+  const figure = page.locator('[data-figure="dot-arrows"]');
+  await figure.getByText('Save').click();
+  const saved = async (name: string) => {
+    const download = page.waitForEvent('download');
+    await figure.getByRole('button', { name, exact: true }).click();
+    return readFileSync((await (await download).path())!);
+  };
+  const svg = (await saved('SVG')).toString();
+  expect(svg).toContain('<svg');
+  expect(svg).not.toContain('var(--');
+  const png = await saved('PNG');
+  expect(png.subarray(1, 4).toString()).toBe('PNG');
+  const csv = (await saved('CSV')).toString().split('\r\n');
+  expect(csv[0]).toBe('vector,x,y,length');
+  expect(csv[3]).toBe('dot,3,,');
+  await page.context().close();
+});

@@ -31,19 +31,24 @@ struct Pair {
   const Problem& p;
   const Sequence& sequence;
   std::int64_t head, i, position, j;
+  Observer* observer = nullptr;
 
   std::int64_t query_row() const { return sequence.query_begin + i; }
   std::int64_t key_row() const { return sequence.key_row(j); }
 };
 
-// Rule 1: the final score.
-float score(const Pair& at) {
+float query_times_key(const Pair& at) {
+  const Problem& p = at.p;
+  const std::int64_t b = at.sequence.buffer, kv = p.key_head(at.head);
+  return dot(p.query, offset_of(p.query, b, at.head, at.query_row(), 0), p.query.strides[3], p.key,
+             offset_of(p.key, b, kv, at.key_row(), 0), p.key.strides[3], p.d_qk());
+}
+
+// Rule 1, second half: the final score.
+float score(const Pair& at, float t) {
   const Problem& p = at.p;
   const AttentionOptions& o = p.options;
-  const std::int64_t b = at.sequence.buffer, kv = p.key_head(at.head);
-  float s = dot(p.query, offset_of(p.query, b, at.head, at.query_row(), 0), p.query.strides[3],
-                p.key, offset_of(p.key, b, kv, at.key_row(), 0), p.key.strides[3], p.d_qk());
-  s = s * p.scale;
+  float s = t * p.scale;
   if (o.softcap) s = *o.softcap * tanh(s / *o.softcap);
   if (o.score_mod) {
     ScoreTile tile;
@@ -61,7 +66,8 @@ float score(const Pair& at) {
     s = fma(-o.alibi_slopes[at.head], static_cast<float>(distance), s);
   }
   if (p.bias.defined()) {
-    s = s + load_float(p.bias, offset_of(p.bias, b, at.head, at.query_row(), at.key_row()));
+    s = s + load_float(p.bias, offset_of(p.bias, at.sequence.buffer, at.head, at.query_row(),
+                                         at.key_row()));
   }
   return s;
 }
@@ -93,40 +99,37 @@ RowState empty_state(const Problem& p) {
 // Rule 3: one block of keys joins the state of its span.
 void add_block(RowState& state, const Pair& row, KeyRange keys) {
   const Problem& p = row.p;
-  std::vector<std::int64_t> live;
-  std::vector<float> s;
-  float m = state.m;
+  Block block{keys, keys.begin / kSpan, {}, state.m, empty_state(p), 1.0f};
+  float& m = block.sums.m = state.m;
   for (Pair at = row; (at.j = keys.begin) < keys.end; ++keys.begin) {
     if (masked(at)) continue;
-    const float s_j = score(at);
-    if (s_j == -kInfinity) continue;
-    live.push_back(at.key_row());
-    s.push_back(s_j);
-    if (s_j > m) m = s_j;
+    const float t = query_times_key(at), s = score(at, t);
+    if (s == -kInfinity) continue;
+    block.live.push_back({at.j, t, s, 0.0f});
+    if (s > m) m = s;
   }
-  if (live.empty()) return;
 
-  float l = 0.0f;
-  std::vector<float> o(state.o.size());
-  const std::int64_t kv = p.key_head(row.head);
-  for (std::size_t n = 0; n < live.size(); ++n) {
-    const float weight = exp(s[n] - m);
-    l = l + weight;
+  float& l = block.sums.l;
+  std::vector<float>& o = block.sums.o;
+  const std::int64_t b = row.sequence.buffer, kv = p.key_head(row.head);
+  for (LiveKey& key : block.live) {
+    key.exp = exp(key.s - m);
+    l = l + key.exp;
     for (std::size_t c = 0; c < o.size(); ++c) {
       const auto column = static_cast<std::int64_t>(c);
-      o[c] = fma(weight,
-                 load_float(p.value, offset_of(p.value, row.sequence.buffer, kv, live[n], column)),
-                 o[c]);
+      const std::int64_t at = offset_of(p.value, b, kv, row.sequence.key_row(key.j), column);
+      o[c] = fma(key.exp, load_float(p.value, at), o[c]);
     }
   }
   if (state.l == 0) {
-    state = {m, l, o};
-    return;
+    state = block.sums;
+  } else if (!block.live.empty()) {
+    block.a = exp(state.m - m);
+    state.l = fma(state.l, block.a, l);
+    for (std::size_t c = 0; c < o.size(); ++c) state.o[c] = fma(state.o[c], block.a, o[c]);
+    state.m = m;
   }
-  const float a = exp(state.m - m);
-  state.l = fma(state.l, a, l);
-  for (std::size_t c = 0; c < o.size(); ++c) state.o[c] = fma(state.o[c], a, o[c]);
-  state.m = m;
+  if (row.observer != nullptr) row.observer->block(block, state);
 }
 
 // Rule 4: the node of the tree that covers `spans` spans (a power of two) from `first` on.
@@ -135,7 +138,13 @@ RowState node(const Pair& row, KeyRange keys, std::int64_t first, std::int64_t s
   const std::int64_t end = std::min(keys.end, (first + spans) * kSpan);
   if (begin >= end) return empty_state(row.p);
   if (spans > 1) {
-    return merge(node(row, keys, first, spans / 2), node(row, keys, first + spans / 2, spans / 2));
+    const std::int64_t middle = first + spans / 2;
+    const RowState x = node(row, keys, first, spans / 2), y = node(row, keys, middle, spans / 2);
+    RowState both = merge(x, y);
+    if (row.observer != nullptr && begin < middle * kSpan && middle * kSpan < end) {
+      row.observer->merged(first, middle, first + spans, x, y, both);
+    }
+    return both;
   }
   RowState state = empty_state(row.p);
   for (std::int64_t block = begin / kBlock; block * kBlock < end; ++block) {
@@ -144,32 +153,17 @@ RowState node(const Pair& row, KeyRange keys, std::int64_t first, std::int64_t s
   return state;
 }
 
-// Rule 6.
 void finish_row(const Pair& row, const RowState& state) {
   const Problem& p = row.p;
   const std::int64_t b = row.sequence.buffer;
   if (p.out.defined()) {
     for (std::int64_t c = 0; c < p.d_v(); ++c) {
-      const float o = state.l == 0 ? 0.0f : state.o[static_cast<std::size_t>(c)] / state.l;
-      store_result(p.out, offset_of(p.out, b, row.head, row.query_row(), c), o);
+      store_result(p.out, offset_of(p.out, b, row.head, row.query_row(), c), out_of(state, c));
     }
   }
   if (p.lse.defined()) {
-    const double lse = state.l == 0 ? -kInfinity : double{state.m} + log(double{state.l});
-    store_result(p.lse, offset_of(p.lse, b, row.head, row.query_row(), 0), static_cast<float>(lse));
+    store_result(p.lse, offset_of(p.lse, b, row.head, row.query_row(), 0), lse_of(state));
   }
-}
-
-// The row's final state, sink included (rule 5). A row beyond the live queries has the empty one.
-RowState final_state(const Pair& row) {
-  if (row.i >= row.sequence.queries) return empty_state(row.p);
-  RowState state = row_state(row.p, row.sequence, row.head, row.i,
-                             {row.sequence.first_key, row.sequence.end_key});
-  if (row.p.options.sinks.empty()) return state;
-  RowState sink = empty_state(row.p);
-  sink.m = row.p.options.sinks[row.head];
-  if (sink.m != -kInfinity) sink.l = 1.0f;
-  return merge(state, sink);
 }
 
 void weights_row(Pair row, const RowState& state, std::int64_t offset) {
@@ -181,10 +175,9 @@ void weights_row(Pair row, const RowState& state, std::int64_t offset) {
   const KeyRange visible = p.visible_keys(row.sequence, row.position);
   for (row.j = visible.begin; row.j < visible.end; ++row.j) {
     if (masked(row)) continue;
-    const float s = score(row);
+    const float s = score(row, query_times_key(row));
     if (s == -kInfinity) continue;
-    store_result(p.weights, offset + row.key_row() * p.weights.strides[3],
-                 exp(s - state.m) / state.l);
+    store_result(p.weights, offset + row.key_row() * p.weights.strides[3], weight_of(state, s));
   }
 }
 
@@ -201,8 +194,8 @@ RowState merge(const RowState& x, const RowState& y) {
 }
 
 RowState row_state(const Problem& p, const Sequence& sequence, std::int64_t head, std::int64_t i,
-                   KeyRange keys) {
-  const Pair row{p, sequence, head, i, sequence.position(i), 0};
+                   KeyRange keys, Observer* observer) {
+  const Pair row{p, sequence, head, i, sequence.position(i), 0, observer};
   const KeyRange visible = p.visible_keys(sequence, row.position);
   keys = {std::max(keys.begin, visible.begin), std::min(keys.end, visible.end)};
   std::int64_t spans = 1;
@@ -210,13 +203,39 @@ RowState row_state(const Problem& p, const Sequence& sequence, std::int64_t head
   return node(row, keys, 0, spans);
 }
 
+// Rule 5.
+RowState final_state(const Problem& p, const Sequence& sequence, std::int64_t head, std::int64_t i,
+                     Observer* observer) {
+  if (i >= sequence.queries) return empty_state(p);
+  RowState state =
+      row_state(p, sequence, head, i, {sequence.first_key, sequence.end_key}, observer);
+  const float logit = p.options.sinks.empty() ? -kInfinity : p.options.sinks[head];
+  if (logit == -kInfinity) return state;
+  RowState sink = empty_state(p);
+  sink.m = logit;
+  sink.l = 1.0f;
+  RowState both = merge(state, sink);
+  if (observer != nullptr) observer->sink(state, logit, both);
+  return both;
+}
+
+float out_of(const RowState& state, std::int64_t column) {
+  return state.l == 0 ? 0.0f : state.o[static_cast<std::size_t>(column)] / state.l;
+}
+
+float lse_of(const RowState& state) {
+  return state.l == 0 ? -kInfinity : static_cast<float>(double{state.m} + log(double{state.l}));
+}
+
+float weight_of(const RowState& state, float s) { return exp(s - state.m) / state.l; }
+
 void attention(const Problem& p) {
   for (std::int64_t b = 0; b < p.sequences; ++b) {
     const Sequence sequence = p.sequence(b);
     for (std::int64_t head = 0; head < p.query_heads(); ++head) {
       for (std::int64_t i = 0; i < sequence.query_rows; ++i) {
         const Pair row{p, sequence, head, i, sequence.position(i), 0};
-        finish_row(row, final_state(row));
+        finish_row(row, final_state(p, sequence, head, i));
       }
     }
   }
@@ -230,7 +249,7 @@ void attention(const Problem& p) {
         const Sequence sequence = p.sequence_of_row(b, query_row);
         const std::int64_t i = query_row - sequence.query_begin;
         const Pair row{p, sequence, head, i, sequence.position(i), 0};
-        weights_row(row, final_state(row), offset_of(p.weights, b, h, r, 0));
+        weights_row(row, final_state(p, sequence, head, i), offset_of(p.weights, b, h, r, 0));
       }
     }
   }

@@ -18,11 +18,47 @@ struct RowState {
   std::vector<float> o;  // [d_v]
 };
 
+// A key that takes part: its dot product, final score and exp(s - m'), with the m' of its block.
+struct LiveKey {
+  std::int64_t j;
+  float t, s, exp;
+};
+
+// One block of keys joining the state of its span (rule 3).
+struct Block {
+  KeyRange keys;  // those the row may see
+  std::int64_t span;
+  std::vector<LiveKey> live;
+  float m_before;  // of its span
+  RowState sums;   // m', L and B of these keys alone
+  float a;         // exp(m - m'); 1 for the first live block of a span, and without a live key
+};
+
+// Hears each step of a row as it is done, in the contract's order. Changes nothing.
+class Observer {
+ public:
+  virtual ~Observer() = default;
+  virtual void block(const Block& block, const RowState& after) = 0;
+  // Nodes x, of the spans [first, middle), and y, of [middle, end), both with keys the row may see.
+  virtual void merged(std::int64_t first, std::int64_t middle, std::int64_t end, const RowState& x,
+                      const RowState& y, const RowState& both) = 0;
+  virtual void sink(const RowState& keys, float sink, const RowState& both) = 0;
+};
+
 // Row i of query head `head` over the keys [begin, end) that it may see.
 RowState row_state(const Problem& p, const Sequence& sequence, std::int64_t head, std::int64_t i,
-                   KeyRange keys);
+                   KeyRange keys, Observer* observer = nullptr);
 
 RowState merge(const RowState& x, const RowState& y);
+
+// The row's state over all keys, sink included. A row beyond the live queries has the empty one.
+RowState final_state(const Problem& p, const Sequence& sequence, std::int64_t head, std::int64_t i,
+                     Observer* observer = nullptr);
+
+// What a final state says (rule 6): an element of `out`, LSE, and the weight of a live key.
+float out_of(const RowState& state, std::int64_t column);
+float lse_of(const RowState& state);
+float weight_of(const RowState& state, float s);
 
 // Fills out, lse and weights, as far as they are present. The problem is validated and not float64.
 void attention(const Problem& p);
