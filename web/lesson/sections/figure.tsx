@@ -53,5 +53,5 @@ export function figureSection(lesson: Lesson) {
     ];
   }
 
-  return { 'figure-main': Main, ...exercises(model) };
+  return { figure: Main, ...exercises(model) };
 }

@@ -48,11 +48,15 @@ export function exercises(model: FigureModel): Record<string, ComponentType> {
   });
   // The texts are in the page, so that they can be read without scripts; all but one are hidden.
   effect(() => {
-    for (const n of kAll) document.getElementById(`figure-exercise-${n}`)!.hidden = n !== open.value;
+    if (typeof document === 'undefined') return; // drawn while the page is built
+    for (const n of kAll) {
+      const section = document.getElementById(`figure-exercise-${n}`)!;
+      section.hidden = n !== open.value;
+      section.dataset.known = '';
+    }
   });
 
-  const heading = (n: number) => document.getElementById(`figure-exercise-${n}-title`)!;
-  const titleOf = (n: number) => heading(n).textContent ?? '';
+  const titleOf = (n: number) => t(`figure.${n}-title`);
 
   /** Opens an exercise where it starts, as one step of undo. Without one the figure stays as it is. */
   const show = (n: number) => {
@@ -149,7 +153,7 @@ export function exercises(model: FigureModel): Record<string, ComponentType> {
               type="button"
               onClick={() => {
                 show(n + 1);
-                heading(n + 1).focus(); // this button goes away
+                document.getElementById(`figure-exercise-${n + 1}-title`)!.focus(); // this button goes away
               }}
             >
               {t('figure.next')}
