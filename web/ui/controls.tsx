@@ -88,11 +88,14 @@ interface MatrixEditorProps {
   readonly rowNames?: readonly ComponentChildren[];
   readonly rowLabels?: readonly string[];
   readonly columnNames?: readonly string[];
+  /** What ends a change, if more than the store's commit is to be done. */
+  readonly onCommit?: (joins: boolean) => void;
 }
 
 /** A matrix whose entries can be edited. */
 export function MatrixEditor({
   store, field, columns, range, name, rowNames, rowLabels, columnNames,
+  onCommit = (joins) => store.commit(field.key, joins),
 }: MatrixEditorProps) {
   const values = field.value;
   const rows = values.length / columns;
@@ -127,7 +130,7 @@ export function MatrixEditor({
                     column: columnNames?.[c] ?? String(c + 1),
                   })}
                   onValue={setEntry(r * columns + c)}
-                  onCommit={(joins) => store.commit(field.key, joins)}
+                  onCommit={onCommit}
                 />
               </td>
             ))}

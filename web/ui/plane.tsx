@@ -1,4 +1,4 @@
-// A square of the plane, from -range to range both ways, drawn as SVG, with handles to drag.
+// A square of the plane, drawn as SVG, with handles to drag.
 //
 // Drawings are children in SVG; handles are HTML above it, since a handle is two native sliders
 // (one an axis), which screen readers and touch gestures know how to move.
@@ -15,42 +15,45 @@ export type Point = readonly [number, number];
 export const kSide = 400;
 
 interface Scale {
-  readonly range: number;
+  readonly from: number;
+  readonly to: number;
   readonly x: (x: number) => number;
   readonly y: (y: number) => number;
 }
 
-function scaleOf(range: number): Scale {
-  return {
-    range,
-    x: (x) => (kSide * (x + range)) / (2 * range),
-    y: (y) => (kSide * (range - y)) / (2 * range),
-  };
+function scaleOf(from: number, to: number): Scale {
+  const unit = kSide / (to - from);
+  return { from, to, x: (x) => unit * (x - from), y: (y) => unit * (to - y) };
 }
 
-const PlaneScale = createContext<Scale>(scaleOf(1));
+const PlaneScale = createContext<Scale>(scaleOf(-1, 1));
 export const usePlane = () => useContext(PlaneScale);
 
 interface PlaneProps {
   /** What a reader who can't see it is told: what is drawn, and where. */
   readonly label: string;
   readonly title?: string;
+  /** Both axes end here, */
   readonly range: number;
+  /** and begin here; by default at -range. */
+  readonly from?: number;
+  /** From one line of the grid to the next. */
+  readonly grid?: number;
   readonly children?: ComponentChildren;
   readonly handles?: ComponentChildren;
   /** A click or tap that is on no handle. */
   readonly onTap?: (at: Point) => void;
 }
 
-export function Plane({ label, title, range, children, handles, onTap }: PlaneProps) {
-  const scale = scaleOf(range);
-  const whole = [];
-  for (let v = -Math.floor(range); v <= range; ++v) {
-    if (v !== 0) whole.push(v);
+export function Plane({ label, title, range, from = -range, grid = 1, children, handles, onTap }: PlaneProps) {
+  const scale = scaleOf(from, range);
+  const lines = [];
+  for (let v = grid * Math.ceil(from / grid); v <= range; v += grid) {
+    if (v !== 0) lines.push(v);
   }
   const tap = (event: MouseEvent) => {
     if (!onTap || (event.target as Element).closest('.handle')) return;
-    onTap(pointAt(event, event.currentTarget as HTMLElement, range));
+    onTap(pointAt(event, event.currentTarget as HTMLElement, scale));
   };
   return (
     <figure class="plane">
@@ -59,7 +62,7 @@ export function Plane({ label, title, range, children, handles, onTap }: PlanePr
       <div class="plane-area" onClick={tap}>
         <svg viewBox={`0 0 ${kSide} ${kSide}`} role="img" aria-label={label} data-export={title ?? label}>
           <rect class="plane-back" width={kSide} height={kSide} />
-          {whole.map((v) => (
+          {lines.map((v) => (
             <path
               key={v}
               class="grid"
@@ -75,11 +78,11 @@ export function Plane({ label, title, range, children, handles, onTap }: PlanePr
   );
 }
 
-function pointAt(event: MouseEvent, area: HTMLElement, range: number): Point {
+function pointAt(event: MouseEvent, area: HTMLElement, { from, to }: Scale): Point {
   const box = area.getBoundingClientRect();
   return [
-    ((event.clientX - box.left) / box.width) * 2 * range - range,
-    range - ((event.clientY - box.top) / box.height) * 2 * range,
+    from + ((event.clientX - box.left) / box.width) * (to - from),
+    to - ((event.clientY - box.top) / box.height) * (to - from),
   ];
 }
 
@@ -254,7 +257,7 @@ export function Handle({ at, label, kind, range, onMove, onCommit, onReset }: Ha
     if (drag.current?.pointer !== event.pointerId) return;
     drag.current.moved = true;
     const area = (event.currentTarget as HTMLElement).parentElement as HTMLElement;
-    move(pointAt(event, area, plane.range));
+    move(pointAt(event, area, plane));
   };
   const up = (event: PointerEvent) => {
     if (drag.current?.pointer !== event.pointerId) return;

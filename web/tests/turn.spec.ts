@@ -1,0 +1,175 @@
+// One token's turn: the guesses and the four steps, by mouse, touch, keyboard, and the accessibility tree.
+import type { Page } from 'playwright-core';
+import { describe, expect, test } from 'vitest';
+
+import { axeViolations, numbersOf, openLesson } from './browser.ts';
+
+const place = (page: Page) => page.locator('[data-figure=turn-place]');
+const steps = (page: Page) => page.locator('[data-figure=turn-steps]');
+const show = (page: Page) => place(page).getByRole('button', { name: 'Show me' });
+const verdict = (page: Page) => place(page).locator('.verdict').innerText();
+
+/** Where a point of the guess's plane, from -1 to 11, is on the screen. */
+async function onScreen(page: Page, x: number, y: number): Promise<{ x: number; y: number }> {
+  const area = place(page).locator('.plane-area');
+  await area.evaluate((element) => element.scrollIntoView({ block: 'center' }));
+  const box = (await area.boundingBox())!;
+  return { x: box.x + (box.width * (x + 1)) / 12, y: box.y + (box.height * (11 - y)) / 12 };
+}
+
+test('which key fits best: each answer has its reason', async () => {
+  const page = await openLesson();
+  const question = page.locator('[data-figure=turn-key]');
+  for (const [answer, said] of [
+    ['A, [1, 0]', 'Not this one. A’s'],
+    ['B, [0, 1]', 'Not this one. B’s'],
+    ['C, [1, 1]', 'Yes. C’s'],
+    ['All the same', 'Not this one. The query'],
+  ]) {
+    await question.getByLabel(answer).check();
+    await question.getByRole('button', { name: 'Show me' }).click();
+    expect((await question.locator('.verdict').innerText()).replaceAll("'", '’')).toContain(said);
+    await question.getByRole('button', { name: 'Guess again' }).click();
+  }
+  await page.context().close();
+});
+
+describe('the guess can be placed', () => {
+  test('by mouse', async () => {
+    const page = await openLesson();
+    const to = await onScreen(page, 4.3, 5.7);
+    const ring = (await place(page).locator('.handle').boundingBox())!;
+    await page.mouse.move(ring.x + ring.width / 2, ring.y + ring.height / 2);
+    await page.mouse.down();
+    await page.mouse.move(to.x, to.y, { steps: 4 });
+    await page.mouse.up();
+    await show(page).click();
+    expect(await verdict(page)).toContain('Yes. C has the largest weight');
+    expect(await place(page).innerText()).toContain('The result is [4.28, 5.72].');
+    await page.context().close();
+  });
+
+  test('by touch, and a wrong guess gets its own reason', async () => {
+    const page = await openLesson({ touch: true, width: 320, height: 640 });
+    const at = await onScreen(page, 9, 9);
+    await page.touchscreen.tap(at.x, at.y);
+    await show(page).tap();
+    expect(await verdict(page)).toContain('The weights add up to 1');
+    expect(await place(page).innerText()).toMatch(/Your ring is 5\.\d\d away/);
+    await page.context().close();
+  });
+
+  test('by keyboard alone', async () => {
+    const page = await openLesson();
+    await page.getByRole('slider', { name: 'My guess, across' }).focus();
+    for (let n = 0; n < 5; ++n) await page.keyboard.press('Shift+ArrowRight'); // 1.5 to 4
+    for (let n = 0; n < 9; ++n) await page.keyboard.press('PageUp'); // 1.5 to 6
+    while (!(await show(page).evaluate((button) => button === document.activeElement))) await page.keyboard.press('Tab');
+    await page.keyboard.press('Enter');
+    expect(await verdict(page)).toContain('Yes.');
+    await page.context().close();
+  });
+
+  test('through the accessibility tree alone: by choice, and by the two sliders', async () => {
+    const page = await openLesson();
+    for (const [choice, said] of [
+      ['On the value of C', 'A and B get some too'],
+      ['From C a little toward B', 'Yes.'],
+      ['From C a little toward A', 'The lean is to the other side'],
+      ['On the value of B', 'too far'],
+      ['Off the line, where values add up', 'stays on the line'],
+    ]) {
+      await place(page).getByRole('radio', { name: choice }).check();
+      await show(page).press('Enter');
+      expect(await verdict(page)).toContain(said);
+      await place(page).getByRole('button', { name: 'Guess again' }).press('Enter');
+    }
+    await page.getByRole('slider', { name: 'My guess, across' }).fill('4');
+    await page.getByRole('slider', { name: 'My guess, up' }).fill('6');
+    await show(page).press('Enter');
+    expect(await verdict(page)).toContain('Yes.');
+    await page.context().close();
+  });
+
+  test('or not at all', async () => {
+    const page = await openLesson();
+    await show(page).click();
+    expect(await place(page).getByRole('alert').innerText()).toContain('Place your ring first');
+    await place(page).getByRole('button', { name: 'Skip' }).click();
+    expect(await place(page).innerText()).toContain('The result is [4.28, 5.72].');
+    expect(await place(page).locator('.verdict').count()).toBe(0);
+    expect(page.url()).not.toContain('#'); // nothing is kept
+    await page.context().close();
+  });
+});
+
+test('the steps come one by one, and go back', async () => {
+  const page = await openLesson();
+  const next = steps(page).getByRole('button', { name: 'Next step' });
+  const columns = () => steps(page).locator('.numbers thead th').count();
+  const counts = [await columns()];
+  for (let n = 0; n < 4; ++n) {
+    await next.click();
+    counts.push(await columns());
+  }
+  expect(counts).toEqual([3, 4, 5, 7, 7]);
+  expect(await next.getAttribute('aria-disabled')).toBe('true');
+  const numbers = await numbersOf(page, '[data-figure=turn-steps] tbody');
+  for (const shown of ['0.140', '0.284', '0.576', '0.707', '1.414', '2.121']) expect(numbers).toContain(shown);
+  expect(await steps(page).innerText()).toContain('[4.28, 5.72]');
+  await steps(page).getByRole('button', { name: 'Previous step' }).click();
+  expect(await steps(page).innerText()).not.toContain('[4.28, 5.72]');
+  await page.context().close();
+});
+
+test('every number follows an edit, and the scale can be left out', async () => {
+  const page = await openLesson({ hash: '#v=1&turn.step=4' });
+  await page.getByRole('checkbox', { name: 'Divide by √2' }).uncheck();
+  expect(await steps(page).innerText()).toContain('0.665');
+  await page.getByRole('spinbutton', { name: 'Query q, row 1, column 2' }).fill('0');
+  expect(await numbersOf(page, '[data-figure=turn-steps] tbody')).toContain('0.155');
+  await page.getByRole('spinbutton', { name: 'Values V, row A, column 1' }).fill('-10');
+  expect(await steps(page).innerText()).toContain('× −10');
+  await page.context().close();
+});
+
+test('the check shows differences of rounding', async () => {
+  const page = await openLesson();
+  await steps(page).locator('.check summary').click();
+  const rows = steps(page).locator('.check tbody tr');
+  await rows.first().waitFor();
+  expect(await rows.count()).toBe(5);
+  for (const row of await rows.all()) expect(await row.locator('td').last().innerText()).toMatch(/^(0|−?\d\.\d × 10⁻([⁶⁷⁸⁹]|¹.))$/);
+  await page.context().close();
+});
+
+test('nothing for axe-core to find, whatever is shown', async () => {
+  for (const scheme of ['light', 'dark'] as const) {
+    const page = await openLesson({ scheme });
+    expect(await axeViolations(page, '#turn')).toEqual([]);
+    await place(page).getByRole('radio').first().check();
+    await show(page).click();
+    for (let n = 0; n < 4; ++n) {
+      await steps(page).getByRole('button', { name: 'Next step' }).click();
+      expect(await axeViolations(page, '#turn')).toEqual([]);
+    }
+    await page.locator('#turn details').evaluateAll((all) => all.forEach((d) => ((d as HTMLDetailsElement).open = true)));
+    expect(await axeViolations(page, '#turn')).toEqual([]);
+    await page.context().close();
+  }
+});
+
+test('every number of the open steps comes from the engine', async () => {
+  const hash = '#v=1&turn.step=4';
+  const change = `
+    const more = (x) => typeof x === 'number' ? x * 1.37 + 0.41 : ArrayBuffer.isView(x) ? x.map(more) : Array.isArray(x) ? x.map(more)
+      : x && typeof x === 'object' ? Object.fromEntries(Object.entries(x).map(([k, v]) => [k, ['rows', 'columns', 'key'].includes(k) ? v : more(v)])) : x;
+    window.qkvTestEngine = (engine) => new Proxy(engine, { get: (target, name) => typeof target[name] !== 'function' ? target[name]
+      : (...args) => name === 'generator' ? target[name](...args) : more(target[name](...args)) });`;
+  const [real, other] = [await openLesson({ hash }), await openLesson({ hash, before: change })];
+  const [before, after] = [await numbersOf(real, '#turn'), await numbersOf(other, '#turn')];
+  expect(before.length).toBeGreaterThan(30);
+  expect(before.filter((text, n) => text === after[n])).toEqual([]);
+  await real.context().close();
+  await other.context().close();
+});
