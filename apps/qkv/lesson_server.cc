@@ -2,6 +2,7 @@
 
 #include <httplib.h>
 #include <spawn.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -27,6 +28,11 @@ bool is_local(const std::string& host, int port) {
 void serve_page(std::string_view page, int port,
                 const std::function<void(const std::string& address)>& ready) {
   httplib::Server server;
+  // The library's own choice, SO_REUSEPORT, would let two servers share one port.
+  server.set_socket_options([](socket_t socket) {
+    const int yes = 1;
+    ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
+  });
   if (port == 0) {
     port = server.bind_to_any_port(kHost);
     if (port < 0) throw Failure(kFileTrouble, "no free port on 127.0.0.1");

@@ -198,9 +198,16 @@ void scale() {
       std::sqrt(square), std::sqrt(square) / 8);
   for (const std::vector<float>& scores : {std::vector<float>{8, 0, -8}, {1, 0, -1}}) {
     const std::vector<float> weights = softmax(scores);
+    const int digits = scores[0] > 1 ? 5 : 3;
+    std::string shown;
+    for (float weight : weights) {
+      // Enough digits for the smallest, 1e-7, to be seen.
+      shown +=
+          fmt::format("{}{:.{}f}", shown.empty() ? "[" : ", ", weight, weight < 1e-5f ? 7 : digits);
+    }
     std::vector<float> nudged = scores;
     nudged[1] += 0.1f;
-    fmt::print("  softmax of {:<10} = {}\n", text_of(scores, 0), text_of(weights, 7));
+    fmt::print("  softmax of {:<10} = {}]\n", text_of(scores, 0), shown);
     fmt::print(
         "    its Jacobian has the norm {:.6f}; 0.1 more in the middle moves that weight by "
         "{:.7f}\n",

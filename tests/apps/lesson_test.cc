@@ -40,7 +40,7 @@ TEST(LessonText, NamesItsSections) {
     expect_success(run(scratch, {"lesson", "--text", line.substr(0, line.find(' '))}));
   }
   EXPECT_EQ(sections, 8);
-  expect_failure(run(scratch, {"lesson", "--text", "trun"}), 2, {"--text", "trun", "turn"});
+  expect_failure(run(scratch, {"lesson", "--text", "turns"}), 2, {"--text", "turns", "mean turn?"});
   expect_failure(run(scratch, {"lesson", "--text", "turn", "--write", "x"}), 2, {"--text"});
 }
 
@@ -86,7 +86,8 @@ TEST_F(LessonPage, IsServedToThisMachineOnly) {
   EXPECT_EQ(client.Get("/", {{"Host", "127.0.0.1.attacker.example"}})->status, 403);
   EXPECT_EQ(client.Get("/", {{"Host", "localhost:" + std::to_string(port)}})->status, 200);
 
-  expect_failure(run(scratch, {"lesson", "--no-open", "--port", std::to_string(port)}), 2,
+  const Scratch other;
+  expect_failure(run(other, {"lesson", "--no-open", "--port", std::to_string(port)}), 2,
                  {"--port", std::to_string(port), "taken"});
   ASSERT_EQ(::kill(process.pid(), SIGINT), 0);
   EXPECT_EQ(process.wait().code, 130);
