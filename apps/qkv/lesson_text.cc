@@ -137,21 +137,22 @@ void turn() {
   fmt::print(" = {}\n", text_of(steps.out, 2));
 }
 
+// The page's figure as it starts (web/lesson/start/figure.ts).
 void figure() {
-  const Matrix keys{4, 2, {2, 0.5f, -1, 1.5f, -0.5f, -1.5f, 0.3f, 0.2f}};
-  const Matrix values{4, 2, {2, 1, -1, 2, -2, -1, 1, -2}};
-  fmt::print("  Four tokens, and a query that points to [0.8, 0.6] and grows:\n\n");
-  fmt::print("  length      A      B      C      D   result\n");
-  for (float length : {0.0f, 1.0f, 2.0f, 4.0f, 16.0f}) {
-    const Attended seen = attend_to({1, 2, {0.8f * length, 0.6f * length}}, keys, values);
-    fmt::print("  {:>6g}", length);
+  const Matrix keys{4, 2, {2.4f, -0.4f, -0.4f, 2.4f, -1.6f, -1.4f, 0.9f, 0.5f}};
+  const Matrix values{4, 2, {-1.8f, 2, 2.2f, 1.6f, 1.9f, -1.5f, -1.4f, -2.1f}};
+  fmt::print("  Four tokens, A to D, and the query [1.6, 0.7], shorter and longer:\n\n");
+  fmt::print("  times       A      B      C      D   result\n");
+  for (float times : {0.0f, 0.5f, 1.0f, 2.0f, 8.0f}) {
+    const Attended seen = attend_to({1, 2, {1.6f * times, 0.7f * times}}, keys, values);
+    fmt::print("  {:>5g}", times);
     for (float weight : seen.weights.data) fmt::print("  {:.3f}", weight);
     fmt::print("   {}\n", text_of(seen.out.data, 2));
   }
   fmt::print(
-      "\n  A query of 0 averages the values. A longer one picks the key with the longest shadow "
-      "on\n"
-      "  it more and more sharply; D lies between the other keys and can never win.\n");
+      "\n  A query of 0 averages the values. A longer one picks the key with the longest shadow on\n"
+      "  it more and more sharply: A. D's key is the nearest to the query, but it lies between the\n"
+      "  other keys and can never win.\n");
 }
 
 struct Listing {
