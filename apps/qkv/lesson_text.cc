@@ -150,8 +150,10 @@ void figure() {
     fmt::print("   {}\n", text_of(seen.out.data, 2));
   }
   fmt::print(
-      "\n  A query of 0 averages the values. A longer one picks the key with the longest shadow on\n"
-      "  it more and more sharply: A. D's key is the nearest to the query, but it lies between the\n"
+      "\n  A query of 0 averages the values. A longer one picks the key with the longest shadow "
+      "on\n"
+      "  it more and more sharply: A. D's key is the nearest to the query, but it lies between "
+      "the\n"
       "  other keys and can never win.\n");
 }
 
