@@ -31,3 +31,8 @@ export function html(text: string): string {
     })
     .join('');
 }
+
+/** Code as it is, with its comments marked. Comments begin with # and a blank, or with //. */
+export function codeHtml(code: string): string {
+  return escapeHtml(code.trimEnd()).replace(/(# |\/\/).*$/gm, '<span class="comment">$&</span>');
+}

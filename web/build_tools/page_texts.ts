@@ -1,12 +1,12 @@
-// Puts a page together when it is built: {{> name}} in its HTML is sections/name.html, {{name}} is a text
-// of the catalogue, and `virtual:texts` has the texts for its scripts.
+// Puts a page together when it is built: {{> name}} in its HTML is sections/name.html, {{code path}} is a
+// file of code, {{name}} is a text of the catalogue, and `virtual:texts` has the texts for its scripts.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import type { Plugin } from 'vite';
 
 import { catalogueFiles, readCatalogue } from './catalogue.ts';
-import { html } from './markup.ts';
+import { codeHtml, html } from './markup.ts';
 
 const kVirtual = 'virtual:texts';
 
@@ -31,11 +31,14 @@ export function pageTexts(root: string, locale: string): Plugin {
         const whole = inLanguage.replace(/\{\{> ([a-z0-9_]+)\}\}/g, (_, name: string) =>
           readFileSync(join(root, 'sections', `${name}.html`), 'utf8'),
         );
-        return whole.replace(/\{\{([a-z0-9.-]+)\}\}/g, (_, name: string) => {
+        const withTexts = whole.replace(/\{\{([a-z0-9.-]+)\}\}/g, (_, name: string) => {
           const text = texts[name];
           if (text === undefined) throw new Error(`the page asks for the text ${name}, which is not in the catalogue`);
           return html(text);
         });
+        return withTexts.replace(/\{\{code ([\w./]+)\}\}/g, (_, path: string) =>
+          codeHtml(readFileSync(join(root, path), 'utf8')),
+        );
       },
     },
   };

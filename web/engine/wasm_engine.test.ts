@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 
-import { EngineError, fromRows, matrix, rowOf, softmax, type Engine } from './engine.ts';
+import { at, EngineError, fromRows, matrix, rowOf, softmax, transposed, type Engine } from './engine.ts';
 import { engine as load } from './node.ts';
 
 let engine: Engine;
@@ -88,6 +88,18 @@ test('matmul and dots of rows', () => {
   const b = fromRows([[7, 8], [9, 10], [11, 12]]);
   expect([...engine.matmul(a, b).data]).toEqual([58, 64, 139, 154]);
   expect([...engine.rowDots(a, a)]).toEqual([14, 77]);
+});
+
+test('dots of rows are those of the product, for any number of rows', () => {
+  const generator = engine.generator(3);
+  for (const [rows, columns] of [[1, 5], [3, 1], [4, 33], [7, 64], [13, 2]]) {
+    const a = matrix(rows, columns, generator.normal(rows * columns));
+    const b = matrix(rows, columns, generator.normal(rows * columns));
+    const all = engine.matmul(a, transposed(b));
+    const diagonal = Array.from({ length: rows }, (_, row) => at(all, row, row));
+    expect([...engine.rowDots(a, b)]).toEqual(diagonal);
+  }
+  generator.free();
 });
 
 test('softmax of 8, 0, -8 and of 1, 0, -1', () => {

@@ -17,6 +17,7 @@ import { kStepsDescriptionSize, readSteps } from './read_steps.ts';
 
 const kFloat32 = 0;
 const kBool = 4;
+const kTogether = 4; // rows of rowDots that share one product
 
 export class WasmEngine implements Engine {
   readonly info: EngineInfo;
@@ -40,14 +41,32 @@ export class WasmEngine implements Engine {
 
   rowDots(a: Matrix, b: Matrix): Float32Array {
     return this.call((memory) => {
-      const out = memory.take(4 * a.rows);
+      // The kernel makes no fewer than 12 x 4 entries of a product at a time. One entry a product
+      // would waste all others; of a product of 4 rows with 4 the diagonal is what was asked for,
+      // in the same bits and a quarter of the time.
+      const groups = Math.ceil(a.rows / kTogether);
+      const rows = (m: Matrix) => {
+        const address = memory.take(4 * groups * kTogether * m.columns);
+        memory.floats(address, m.data.length).set(m.data);
+        return address;
+      };
+      const square = kTogether * kTogether;
+      const out = memory.take(4 * groups * square);
       this.check('qkv_matmul', [
-        this.tensor(memory, memory.takeFloats(a.data), kFloat32, [a.rows, 1, a.columns]),
-        this.tensor(memory, memory.takeFloats(b.data), kFloat32, [b.rows, b.columns, 1]),
-        this.tensor(memory, out, kFloat32, [a.rows, 1, 1]),
+        this.tensor(memory, rows(a), kFloat32, [groups, kTogether, a.columns]),
+        this.tensor(memory, rows(b), kFloat32, [groups, b.columns, kTogether], [
+          kTogether * b.columns,
+          1,
+          b.columns,
+        ]),
+        this.tensor(memory, out, kFloat32, [groups, kTogether, kTogether]),
         0,
       ]);
-      return memory.floats(out, a.rows).slice();
+      const products = memory.floats(out, groups * square);
+      return Float32Array.from({ length: a.rows }, (_, row) => {
+        const group = Math.floor(row / kTogether);
+        return products[group * square + (row % kTogether) * (kTogether + 1)];
+      });
     });
   }
 
@@ -188,7 +207,14 @@ export class WasmEngine implements Engine {
     return new TextDecoder().decode(all.subarray(address, all.indexOf(0, address)));
   }
 
-  private tensor(memory: CallMemory, data: number, dtype: number, shape: readonly number[]): number {
+  /** `strides`: those of a contiguous tensor, unless given. */
+  private tensor(
+    memory: CallMemory,
+    data: number,
+    dtype: number,
+    shape: readonly number[],
+    strides?: readonly number[],
+  ): number {
     const address = memory.take(80);
     const view = memory.view();
     view.setUint32(address, data, true);
@@ -197,7 +223,7 @@ export class WasmEngine implements Engine {
     let stride = 1;
     for (let axis = shape.length - 1; axis >= 0; --axis) {
       view.setBigInt64(address + 16 + 8 * axis, BigInt(shape[axis]), true);
-      view.setBigInt64(address + 48 + 8 * axis, BigInt(stride), true);
+      view.setBigInt64(address + 48 + 8 * axis, BigInt(strides?.[axis] ?? stride), true);
       stride *= shape[axis];
     }
     return address;

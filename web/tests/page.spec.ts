@@ -33,7 +33,9 @@ const kChangedEngine = `
     get(target, name) {
       const member = target[name];
       if (typeof member !== 'function' || name === 'generator') return typeof member === 'function' ? member.bind(target) : member;
-      return (...args) => change(member.apply(target, args));
+      // Weights that were changed are none any more, and the engine refuses them.
+      const weights = (row) => row.map((x) => Math.abs(x) % 1);
+      return (...args) => change(member.apply(target, name === 'jacobianNorm' ? args.map(weights) : args));
     },
   });
 `;
@@ -104,32 +106,28 @@ test('a page in another language has no English left', async () => {
   await page.context().close();
 });
 
-/** Drawn anew as a whole: where only a part was, edges of the part may differ by a shade. */
-async function pictureOf(page: Page, selector: string): Promise<Buffer> {
-  await page.evaluate(async () => {
-    const frame = () => new Promise(requestAnimationFrame);
-    document.body.style.display = 'none';
-    await frame();
-    await frame();
-    document.body.style.display = '';
-    await frame();
-  });
-  return page.locator(selector).first().screenshot();
-}
-
 test('a link reopens the same state, to the pixel', async () => {
   const page = await openLesson();
   await page.getByRole('slider', { name: 'Arrow a, across' }).focus();
   for (let n = 0; n < 7; ++n) await page.keyboard.press('ArrowLeft');
   await page.keyboard.press('Shift+ArrowUp');
   await page.waitForFunction(() => location.hash.includes('dot.a'));
-  await page.evaluate(() => (document.activeElement as HTMLElement).blur());
   const [hash, numbers] = [new URL(page.url()).hash, await numbersOf(page)];
-  const picture = await pictureOf(page, '[data-figure="dot-arrows"] svg');
+  // Drawn anew at the same place of the window: what is painted bit by bit differs at the edges of the bits.
+  const picture = async (of: Page) => {
+    await of.evaluate(() => {
+      (document.activeElement as HTMLElement).blur();
+      document.body.hidden = true;
+      document.body.getBoundingClientRect();
+      document.body.hidden = false;
+      scrollTo(0, 300);
+    });
+    return of.locator('[data-figure="dot-arrows"] svg').first().screenshot();
+  };
   const again = await openLesson({ hash });
   expect(await numbersOf(again)).toEqual(numbers);
   expect(new URL(again.url()).hash).toBe(hash);
-  expect((await pictureOf(again, '[data-figure="dot-arrows"] svg')).equals(picture)).toBe(true);
+  expect((await picture(again)).equals(await picture(page))).toBe(true);
   await page.context().close();
   await again.context().close();
 });

@@ -1,8 +1,8 @@
 // Numbers shown and numbers edited.
 import type { ComponentChildren } from 'preact';
-import { useId } from 'preact/hooks';
 
 import { clamp, type Range } from './fields.ts';
+import { useUniqueId } from './id.ts';
 import type { Field, Store } from './store.ts';
 import { fixed, short, t } from './text.ts';
 
@@ -57,7 +57,7 @@ interface SliderProps {
 }
 
 export function Slider({ label, value, range, onValue, onCommit, text }: SliderProps) {
-  const id = useId();
+  const id = useUniqueId();
   const shown = text ?? short(value);
   return (
     <div class="slider">
@@ -158,7 +158,7 @@ interface ChoiceProps<T extends string> {
 }
 
 export function Choice<T extends string>({ legend, value, options, onValue }: ChoiceProps<T>) {
-  const name = useId();
+  const name = useUniqueId();
   return (
     <fieldset class="choice">
       <legend>{legend}</legend>

@@ -79,3 +79,14 @@ export function permutation(length: number): Codec<readonly number[]> {
     },
   };
 }
+
+/** Places in lists: one number for each count, from 0 to below it. */
+export function indices(...counts: readonly number[]): Codec<readonly number[]> {
+  return {
+    format: (values) => values.join('_'),
+    parse: (text) => {
+      const values = text.split('_').map((part) => (/^\d+$/.test(part) ? Number(part) : NaN));
+      return values.length === counts.length && values.every((v, n) => v < counts[n]) ? values : undefined;
+    },
+  };
+}

@@ -3,9 +3,10 @@
 // Drawings are children in SVG; handles are HTML above it, since a handle is two native sliders
 // (one an axis), which screen readers and touch gestures know how to move.
 import { createContext, type ComponentChildren } from 'preact';
-import { useContext, useId, useRef } from 'preact/hooks';
+import { useContext, useRef } from 'preact/hooks';
 
 import { clamp, type Range } from './fields.ts';
+import { useUniqueId } from './id.ts';
 import { short, t } from './text.ts';
 
 export type Point = readonly [number, number];
@@ -239,7 +240,7 @@ export function keyMove(event: KeyboardEvent, [x, y]: Point, range: Range): Poin
 
 export function Handle({ at, label, kind, range, onMove, onCommit, onReset }: HandleProps) {
   const plane = usePlane();
-  const id = useId();
+  const id = useUniqueId();
   const first = useRef<HTMLInputElement>(null);
   const drag = useRef<{ pointer: number; start: Point; moved: boolean } | null>(null);
   const move = ([x, y]: Point) => onMove([clamp(x, range), clamp(y, range)]);

@@ -1,9 +1,10 @@
 // "Predict first": a question, answers to choose from, and after that the truth with the reason why a
 // wrong answer is wrong. Nothing is scored, sent or kept off the page.
 import type { ComponentChildren } from 'preact';
-import { useId, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 
 import { announce } from './announce.ts';
+import { useUniqueId } from './id.ts';
 import { t } from './text.ts';
 
 export interface Answer {
@@ -22,7 +23,7 @@ interface PredictProps {
 }
 
 export function Predict({ question, answers, onShow }: PredictProps) {
-  const name = useId();
+  const name = useUniqueId();
   const [chosen, setChosen] = useState<string | undefined>();
   const [shown, setShown] = useState(false);
   const [note, setNote] = useState('');

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
-import { clamp, flags, number, numbers, oneOf, permutation } from './fields.ts';
+import { clamp, flags, indices, number, numbers, oneOf, permutation } from './fields.ts';
 import { Store } from './store.ts';
 
 const kRange = { min: -4, max: 4, step: 0.01 };
@@ -113,4 +113,10 @@ describe('undo', () => {
 test('clamped numbers are multiples of the step, without binary rests', () => {
   expect(clamp(0.1 + 0.2, kRange)).toBe(0.3);
   expect(Object.is(clamp(-0.001, kRange), 0)).toBe(true);
+});
+
+test('indices stay below their counts', () => {
+  const codec = indices(3, 4);
+  expect(codec.parse(codec.format([2, 3]))).toEqual([2, 3]);
+  for (const text of ['3_0', '0_4', '1', '1_1_1', '-1_0', '_', '1.5_0', '']) expect(codec.parse(text)).toBe(undefined);
 });
