@@ -6,39 +6,13 @@ import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
 
 import { axeViolations, kPage, numbersOf, openLesson } from './browser.ts';
+import { kChangedEngine } from './changed_engine.ts';
 
 test('one file, under 400 kB gzipped, that loads nothing', () => {
   const bytes = readFileSync(kPage);
   expect(gzipSync(bytes, { level: 9 }).length).toBeLessThan(400_000);
   expect(bytes.toString()).not.toMatch(/(src|href)="(?!data:|#)/);
 });
-
-// Each result of the engine is changed by a number that grows from call to call, so that differences of
-// results change too.
-const kChangedEngine = `
-  let calls = 0;
-  const moved = (values) => values.map((x) => x + 1000 * ++calls);
-  const change = (result) => {
-    if (typeof result === 'number') return result + 1000 * ++calls;
-    if (ArrayBuffer.isView(result)) return moved(result);
-    if (Array.isArray(result)) return result.map(change);
-    if (result && typeof result === 'object') {
-      const kept = ['rows', 'columns', 'key', 'live', 'firstKey', 'endKey'];
-      return Object.fromEntries(Object.entries(result).map(([k, v]) =>
-        [k, kept.includes(k) || typeof v === 'boolean' ? v : change(v)]));
-    }
-    return result;
-  };
-  window.qkvTestEngine = (engine) => new Proxy(engine, {
-    get(target, name) {
-      const member = target[name];
-      if (typeof member !== 'function' || name === 'generator') return typeof member === 'function' ? member.bind(target) : member;
-      // Weights that were changed are none any more, and the engine refuses them.
-      const weights = (row) => row.map((x) => Math.abs(x) % 1);
-      return (...args) => change(member.apply(target, name === 'jacobianNorm' ? args.map(weights) : args));
-    },
-  });
-`;
 
 test('every number shown comes from the engine', async () => {
   const real = await openLesson();

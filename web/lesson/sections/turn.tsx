@@ -1,12 +1,10 @@
 // One token's turn: score, scale, softmax, weighted sum.
-import { Fragment } from 'preact';
-
-import { fromRows, matrix, rowOf, type RowSteps } from '../../engine/engine.ts';
+import { fromRows, matrix, type RowSteps } from '../../engine/engine.ts';
 import { announce } from '../../ui/announce.ts';
 import { MatrixEditor, Num, Switch } from '../../ui/controls.tsx';
 import { flag, number, numbers, type Range } from '../../ui/fields.ts';
 import { Figure } from '../../ui/figure.tsx';
-import { Dot, kTokenNames, Mark, Plane, TokenBadge, type Point } from '../../ui/plane.tsx';
+import { kTokenNames, TokenBadge } from '../../ui/plane.tsx';
 import { Predict } from '../../ui/predict.tsx';
 import { fixed, short, t, vector } from '../../ui/text.ts';
 import { Check } from '../check.tsx';
@@ -14,9 +12,10 @@ import type { Lesson } from '../context.ts';
 import { plainAttention } from '../plain.ts';
 import { kTurn } from '../start/turn.ts';
 import { say, Told, type Message } from '../told.tsx';
-import { Bar, Caption, WeightLine } from './marks.tsx';
+import { Bar } from './marks.tsx';
 import { pairs } from './pairs.ts';
 import { Guess } from './turn_guess.tsx';
+import { WeightedSum } from './turn_sum.tsx';
 import './turn.css';
 
 const kEntries: Range = { min: -9, max: 9, step: 0.01 };
@@ -123,7 +122,7 @@ export function turnSection(lesson: Lesson) {
             <StepTable steps={steps} now={now} />
           </div>
         </div>
-        {now === kSteps && <WeightedSum steps={steps} />}
+        {now === kSteps && <WeightedSum engine={engine} values={pairs(values.value)} steps={steps} />}
         <Check
           weights={steps.keys.map((k) => k.weight)}
           out={steps.out}
@@ -276,66 +275,6 @@ export function turnSection(lesson: Lesson) {
           <td />
         </tr>
       </tfoot>
-    );
-  }
-
-  /** The last step in full: each coordinate of the result as a sum, and a drawing. */
-  function WeightedSum({ steps }: { steps: RowSteps }) {
-    const points = pairs(values.value);
-    const weights = steps.keys.map((k) => k.weight);
-    const diagonal = matrix(3, 3, kTokens.flatMap((r) => kTokens.map((c) => (r === c ? weights[r] : 0))));
-    const shares = engine.matmul(diagonal, fromRows(points));
-    const result: Point = [steps.out[0], steps.out[1]];
-    const from = values.value.some((x) => x < -1) ? -12.5 : -1;
-    return (
-      <>
-        <Plane
-          title={t('turn.plane')}
-          label={t('turn.drawing', {
-            values: points.map((p, n) => `${kTokenNames[n]} ${vector(p)}`).join(', '),
-            result: vector(result),
-          })}
-          from={from}
-          range={from < -1 ? 12.5 : 12}
-          grid={2}
-        >
-          {points.map((p, n) => (
-            <WeightLine key={n} from={result} to={p} token={n} weight={weights[n]} />
-          ))}
-          {points.map((p, n) => (
-            <Mark key={n} at={p} token={n} />
-          ))}
-          <Dot at={result} kind="result" radius={8} />
-          <Caption at={result} dy={-16} text={t('turn.result-label')} kind="result" />
-        </Plane>
-        <div class="beside">
-          <p>{t('turn.terms')}</p>
-          {[0, 1].map((axis) => (
-            <p key={axis} class="sum">
-              {t(axis === 0 ? 'turn.across' : 'turn.up')}:{' '}
-              {kTokens.map((n) => (
-                <Fragment key={n}>
-                  {n > 0 && ' + '}
-                  <span class="term">
-                    <Num value={weights[n]} digits={3} /> × {short(points[n][axis])}
-                  </span>
-                </Fragment>
-              ))}
-              {' = '}
-              {kTokens.map((n) => (
-                <Fragment key={n}>
-                  {n > 0 && ' + '}
-                  <Num value={rowOf(shares, n)[axis]} />
-                </Fragment>
-              ))}
-              {' = '}
-              <strong>
-                <Num value={steps.out[axis]} />
-              </strong>
-            </p>
-          ))}
-        </div>
-      </>
     );
   }
 
