@@ -13,10 +13,14 @@ import { chromium } from 'playwright-core';
 const args = process.argv.slice(2);
 const traceAt = args.indexOf('--trace');
 const folder = traceAt >= 0 ? args.splice(traceAt, 2)[1] : undefined;
-const address = pathToFileURL(args[0] ?? new URL('../../build/web/lesson.html', import.meta.url).pathname).href;
+const address = pathToFileURL(
+  args[0] ?? new URL('../../build/web/lesson.html', import.meta.url).pathname,
+).href;
 const kMoves = 300;
 
-const browser = await chromium.launch({ executablePath: process.env.QKV_CHROMIUM ?? '/usr/bin/chromium' });
+const browser = await chromium.launch({
+  executablePath: process.env.QKV_CHROMIUM ?? '/usr/bin/chromium',
+});
 
 const percentile = (values, share) => {
   const sorted = [...values].sort((a, b) => a - b);
@@ -25,7 +29,10 @@ const percentile = (values, share) => {
 const median = (values) => percentile(values, 0.5);
 
 async function open(throttle) {
-  const context = await browser.newContext({ offline: true, viewport: { width: 1200, height: 900 } });
+  const context = await browser.newContext({
+    offline: true,
+    viewport: { width: 1200, height: 900 },
+  });
   const page = await context.newPage();
   const session = await context.newCDPSession(page);
   await session.send('Emulation.setCPUThrottlingRate', { rate: throttle });
@@ -50,7 +57,14 @@ async function record(session, action) {
   session.on('Tracing.dataCollected', collect);
   await session.send('Tracing.start', {
     transferMode: 'ReportEvents',
-    traceConfig: { includedCategories: ['devtools.timeline', 'v8.execute', 'toplevel', 'disabled-by-default-devtools.timeline'] },
+    traceConfig: {
+      includedCategories: [
+        'devtools.timeline',
+        'v8.execute',
+        'toplevel',
+        'disabled-by-default-devtools.timeline',
+      ],
+    },
   });
   await action();
   const done = new Promise((resolve) => session.once('Tracing.tracingComplete', resolve));
@@ -63,13 +77,25 @@ async function record(session, action) {
 /** Milliseconds a frame with a pointer move: of script, and of everything. */
 function costs(events) {
   const complete = events.filter((event) => event.ph === 'X');
-  const moves = complete.filter((e) => e.name === 'EventDispatch' && e.args.data?.type === 'pointermove');
+  const moves = complete.filter(
+    (e) => e.name === 'EventDispatch' && e.args.data?.type === 'pointermove',
+  );
   const tasks = complete.filter((e) => /RunTask$/.test(e.name)).sort((a, b) => a.ts - b.ts);
-  const names = ['RunMicrotasks', 'UpdateLayoutTree', 'Layout', 'PrePaint', 'Paint', 'Layerize', 'Commit'];
+  const names = [
+    'RunMicrotasks',
+    'UpdateLayoutTree',
+    'Layout',
+    'PrePaint',
+    'Paint',
+    'Layerize',
+    'Commit',
+  ];
   const parts = complete.filter((e) => names.includes(e.name));
   const frames = new Map();
   for (const move of moves) {
-    const task = tasks.findLast((t) => t.tid === move.tid && t.ts <= move.ts && t.ts + t.dur >= move.ts);
+    const task = tasks.findLast(
+      (t) => t.tid === move.tid && t.ts <= move.ts && t.ts + t.dur >= move.ts,
+    );
     if (!task) continue;
     const frame = frames.get(task) ?? { script: 0, all: 0 };
     frame.script += move.dur / 1000;
@@ -104,18 +130,30 @@ async function drag(throttle, figure, handle) {
   await context.close();
   if (folder) {
     mkdirSync(folder, { recursive: true });
-    writeFileSync(`${folder}/drag-${figure}-${throttle}x.json`, JSON.stringify({ traceEvents: events }));
+    writeFileSync(
+      `${folder}/drag-${figure}-${throttle}x.json`,
+      JSON.stringify({ traceEvents: events }),
+    );
   }
   return costs(events);
 }
 
 for (const throttle of [1, 4]) {
-  console.log(`${throttle}x: first interaction after ${(await startTime(throttle)).toFixed(0)} ms (median of 7)`);
+  console.log(
+    `${throttle}x: first interaction after ${(await startTime(throttle)).toFixed(0)} ms (median of 7)`,
+  );
 }
-for (const [figure, handle] of [['dot-arrows', ''], ['figure', '.query']]) {
+for (const [figure, handle] of [
+  ['dot-arrows', ''],
+  ['figure', '.query'],
+]) {
   for (const throttle of [1, 4]) {
     const frames = await drag(throttle, figure, handle);
-    const of = (what, share) => percentile(frames.map((frame) => frame[what]), share).toFixed(2);
+    const of = (what, share) =>
+      percentile(
+        frames.map((frame) => frame[what]),
+        share,
+      ).toFixed(2);
     console.log(
       `${throttle}x: dragging in ${figure}, ${frames.length} frames: script ${of('script', 0.5)} ms, 95 % ${of('script', 0.95)} ms; ` +
         `with style, layout and paint ${of('all', 0.5)} ms, 95 % ${of('all', 0.95)} ms`,

@@ -13,7 +13,9 @@ export function catalogueFiles(folder: string, locale: string): string[] {
 function readFiles(folder: string, locale: string): Catalogue {
   const all: Catalogue = {};
   for (const file of catalogueFiles(folder, locale)) {
-    for (const [name, text] of Object.entries(JSON.parse(readFileSync(file, 'utf8')) as Catalogue)) {
+    for (const [name, text] of Object.entries(
+      JSON.parse(readFileSync(file, 'utf8')) as Catalogue,
+    )) {
       if (name in all) throw new Error(`${file}: the text ${name} is there already`);
       all[name] = text;
     }
@@ -34,8 +36,26 @@ export function readCatalogue(folder: string, locale: string): Catalogue {
 }
 
 const kAccents: Record<string, string> = {
-  a: 'á', e: 'é', i: 'í', o: 'ó', u: 'ú', y: 'ý', c: 'ç', n: 'ñ', s: 'š', z: 'ž',
-  A: 'Á', E: 'É', I: 'Í', O: 'Ó', U: 'Ú', Y: 'Ý', C: 'Ç', N: 'Ñ', S: 'Š', Z: 'Ž',
+  a: 'á',
+  e: 'é',
+  i: 'í',
+  o: 'ó',
+  u: 'ú',
+  y: 'ý',
+  c: 'ç',
+  n: 'ñ',
+  s: 'š',
+  z: 'ž',
+  A: 'Á',
+  E: 'É',
+  I: 'Í',
+  O: 'Ó',
+  U: 'Ú',
+  Y: 'Ý',
+  C: 'Ç',
+  N: 'Ñ',
+  S: 'Š',
+  Z: 'Ž',
 };
 
 /**

@@ -33,7 +33,8 @@ export function pageTexts(root: string, locale: string): Plugin {
         );
         const withTexts = whole.replace(/\{\{([a-z0-9.-]+)\}\}/g, (_, name: string) => {
           const text = texts[name];
-          if (text === undefined) throw new Error(`the page asks for the text ${name}, which is not in the catalogue`);
+          if (text === undefined)
+            throw new Error(`the page asks for the text ${name}, which is not in the catalogue`);
           return html(text);
         });
         return withTexts.replace(/\{\{code ([\w./]+)\}\}/g, (_, path: string) =>

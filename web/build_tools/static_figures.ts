@@ -19,16 +19,25 @@ export function staticFigures(root: string, texts: Plugin): Plugin {
         optimizeDeps: { noDiscovery: true },
       });
       try {
-        const { prerender } = (await server.ssrLoadModule('/prerender.tsx')) as typeof import('../lesson/prerender.tsx');
+        const { prerender } = (await server.ssrLoadModule(
+          '/prerender.tsx',
+        )) as typeof import('../lesson/prerender.tsx');
         const figures = prerender(await engine());
         const placed = new Set<string>();
-        const filled = page.replace(/(<div data-figure="([a-z0-9-]+)">)\s*(<\/div>)/g, (_, open, name, close) => {
-          if (!(name in figures)) throw new Error(`the page has a place for the figure ${name}, which no section makes`);
-          placed.add(name);
-          return open + figures[name] + close;
-        });
+        const filled = page.replace(
+          /(<div data-figure="([a-z0-9-]+)">)\s*(<\/div>)/g,
+          (_, open, name, close) => {
+            if (!(name in figures))
+              throw new Error(
+                `the page has a place for the figure ${name}, which no section makes`,
+              );
+            placed.add(name);
+            return open + figures[name] + close;
+          },
+        );
         const homeless = Object.keys(figures).filter((name) => !placed.has(name));
-        if (homeless.length > 0) throw new Error(`the page has no place for ${homeless.join(', ')}`);
+        if (homeless.length > 0)
+          throw new Error(`the page has no place for ${homeless.join(', ')}`);
         return filled;
       } finally {
         await server.close();

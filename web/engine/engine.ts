@@ -16,7 +16,10 @@ export function matrix(rows: number, columns: number, values: ArrayLike<number>)
 }
 
 /** From rows of numbers, all of one length. No rows: pass the number of columns. */
-export function fromRows(rows: readonly ArrayLike<number>[], columns = rows[0]?.length ?? 0): Matrix {
+export function fromRows(
+  rows: readonly ArrayLike<number>[],
+  columns = rows[0]?.length ?? 0,
+): Matrix {
   const values: number[] = [];
   for (const row of rows) values.push(...Array.from(row));
   return matrix(rows.length, columns, values);
@@ -111,7 +114,13 @@ export interface Engine {
   rowDots(a: Matrix, b: Matrix): Float32Array;
   attention(query: Matrix, key: Matrix, value: Matrix, options?: AttentionOptions): AttentionResult;
   /** The inner steps of one row of `query`. */
-  steps(query: Matrix, key: Matrix, value: Matrix, row: number, options?: AttentionOptions): RowSteps;
+  steps(
+    query: Matrix,
+    key: Matrix,
+    value: Matrix,
+    row: number,
+    options?: AttentionOptions,
+  ): RowSteps;
   /** Frobenius norm of the softmax's Jacobian, diag(p) - p p^T: how far scores move weights. */
   jacobianNorm(weights: Float32Array): number;
   /** Sines and cosines of positions first, first + 1, ...: [count, d]. */
@@ -134,6 +143,7 @@ export class EngineError extends Error {
 export function softmax(engine: Engine, scores: ArrayLike<number>): Float32Array {
   const n = scores.length;
   const one = matrix(1, 1, [1]);
-  return engine.attention(one, matrix(n, 1, scores), matrix(n, 1, new Float32Array(n)), { scale: 1 })
-    .weights.data;
+  return engine.attention(one, matrix(n, 1, scores), matrix(n, 1, new Float32Array(n)), {
+    scale: 1,
+  }).weights.data;
 }

@@ -1,6 +1,15 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 
-import { at, EngineError, fromRows, matrix, rowOf, softmax, transposed, type Engine } from './engine.ts';
+import {
+  at,
+  EngineError,
+  fromRows,
+  matrix,
+  rowOf,
+  softmax,
+  transposed,
+  type Engine,
+} from './engine.ts';
 import { engine as load } from './node.ts';
 
 let engine: Engine;
@@ -44,12 +53,39 @@ describe('the worked example of the lesson', () => {
 });
 
 test('the steps of a row are those of the worked example', () => {
-  const [q, k, v] = [[[1, 2]], [[1, 0], [0, 1], [1, 1]], [[10, 0], [0, 10], [5, 5]]].map((rows) => fromRows(rows));
+  const [q, k, v] = [
+    [[1, 2]],
+    [
+      [1, 0],
+      [0, 1],
+      [1, 1],
+    ],
+    [
+      [10, 0],
+      [0, 10],
+      [5, 5],
+    ],
+  ].map((rows) => fromRows(rows));
   const steps = engine.steps(q, k, v, 0);
   expect(steps.keys.map((key) => key.dot)).toEqual([1, 2, 3]);
-  expect(rounded(steps.keys.map((key) => key.score), 3)).toEqual([0.707, 1.414, 2.121]);
-  expect(rounded(steps.keys.map((key) => key.exp), 3)).toEqual([0.243, 0.493, 1]); // exp(s - 2.121)
-  expect(rounded(steps.keys.map((key) => key.weight), 3)).toEqual([0.14, 0.284, 0.576]);
+  expect(
+    rounded(
+      steps.keys.map((key) => key.score),
+      3,
+    ),
+  ).toEqual([0.707, 1.414, 2.121]);
+  expect(
+    rounded(
+      steps.keys.map((key) => key.exp),
+      3,
+    ),
+  ).toEqual([0.243, 0.493, 1]); // exp(s - 2.121)
+  expect(
+    rounded(
+      steps.keys.map((key) => key.weight),
+      3,
+    ),
+  ).toEqual([0.14, 0.284, 0.576]);
   expect(rounded(steps.out, 2)).toEqual([4.28, 5.72]);
   expect(steps.sum).toBeCloseTo(1.7362, 4);
   expect(steps.blocks).toHaveLength(1);
@@ -57,7 +93,8 @@ test('the steps of a row are those of the worked example', () => {
 
 test('the steps of a long row end in what attention gives, in every bit', () => {
   const generator = engine.generator(3);
-  const draw = (rows: number, columns: number) => matrix(rows, columns, generator.normal(rows * columns));
+  const draw = (rows: number, columns: number) =>
+    matrix(rows, columns, generator.normal(rows * columns));
   const [q, k, v] = [draw(2, 8), draw(100, 8), draw(100, 3)];
   generator.free();
   const mask = Array.from({ length: 200 }, (_, n) => n % 7 !== 0);
@@ -71,7 +108,10 @@ test('the steps of a long row end in what attention gives, in every bit', () => 
 });
 
 test('the norm of the softmax Jacobian', () => {
-  expect(engine.jacobianNorm(Float32Array.from([0.25, 0.25, 0.25, 0.25]))).toBeCloseTo(Math.sqrt(3) / 4, 12);
+  expect(engine.jacobianNorm(Float32Array.from([0.25, 0.25, 0.25, 0.25]))).toBeCloseTo(
+    Math.sqrt(3) / 4,
+    12,
+  );
   expect(engine.jacobianNorm(Float32Array.from([1, 0, 0]))).toBe(0);
 });
 
@@ -84,15 +124,28 @@ test('positions are sines and cosines', () => {
 });
 
 test('matmul and dots of rows', () => {
-  const a = fromRows([[1, 2, 3], [4, 5, 6]]);
-  const b = fromRows([[7, 8], [9, 10], [11, 12]]);
+  const a = fromRows([
+    [1, 2, 3],
+    [4, 5, 6],
+  ]);
+  const b = fromRows([
+    [7, 8],
+    [9, 10],
+    [11, 12],
+  ]);
   expect([...engine.matmul(a, b).data]).toEqual([58, 64, 139, 154]);
   expect([...engine.rowDots(a, a)]).toEqual([14, 77]);
 });
 
 test('dots of rows are those of the product, for any number of rows', () => {
   const generator = engine.generator(3);
-  for (const [rows, columns] of [[1, 5], [3, 1], [4, 33], [7, 64], [13, 2]]) {
+  for (const [rows, columns] of [
+    [1, 5],
+    [3, 1],
+    [4, 33],
+    [7, 64],
+    [13, 2],
+  ]) {
     const a = matrix(rows, columns, generator.normal(rows * columns));
     const b = matrix(rows, columns, generator.normal(rows * columns));
     const all = engine.matmul(a, transposed(b));
@@ -110,7 +163,9 @@ test('softmax of 8, 0, -8 and of 1, 0, -1', () => {
 test("NumPy's generator", () => {
   // np.random.default_rng(0).normal(size=3), .permutation(5) and .integers(0, 10, 4) after it
   const generator = engine.generator(0);
-  expect([...generator.normal(3)]).toEqual([0.12573022, -0.13210486, 0.64042265].map((x) => expect.closeTo(x, 8)));
+  expect([...generator.normal(3)]).toEqual(
+    [0.12573022, -0.13210486, 0.64042265].map((x) => expect.closeTo(x, 8)),
+  );
   expect(generator.permutation(5).sort()).toEqual([0, 1, 2, 3, 4]);
   generator.free();
 });

@@ -54,11 +54,13 @@ export class WasmEngine implements Engine {
       const out = memory.take(4 * groups * square);
       this.check('qkv_matmul', [
         this.tensor(memory, rows(a), kFloat32, [groups, kTogether, a.columns]),
-        this.tensor(memory, rows(b), kFloat32, [groups, b.columns, kTogether], [
-          kTogether * b.columns,
-          1,
-          b.columns,
-        ]),
+        this.tensor(
+          memory,
+          rows(b),
+          kFloat32,
+          [groups, b.columns, kTogether],
+          [kTogether * b.columns, 1, b.columns],
+        ),
         this.tensor(memory, out, kFloat32, [groups, kTogether, kTogether]),
         0,
       ]);
@@ -70,7 +72,12 @@ export class WasmEngine implements Engine {
     });
   }
 
-  attention(query: Matrix, key: Matrix, value: Matrix, options: AttentionOptions = {}): AttentionResult {
+  attention(
+    query: Matrix,
+    key: Matrix,
+    value: Matrix,
+    options: AttentionOptions = {},
+  ): AttentionResult {
     return this.call((memory) => {
       const out = memory.take(4 * query.rows * value.columns);
       const weights = memory.take(4 * query.rows * key.rows);
@@ -78,10 +85,18 @@ export class WasmEngine implements Engine {
       const outputs = memory.take(48);
       const view = memory.view();
       view.setUint32(outputs, 48, true);
-      view.setUint32(outputs + 8, this.tensor(memory, out, kFloat32, [query.rows, value.columns]), true);
+      view.setUint32(
+        outputs + 8,
+        this.tensor(memory, out, kFloat32, [query.rows, value.columns]),
+        true,
+      );
       // The rank of query less its last dimension, and the full table: one head.
       view.setUint32(outputs + 12, this.tensor(memory, lse, kFloat32, [query.rows]), true);
-      view.setUint32(outputs + 16, this.tensor(memory, weights, kFloat32, [query.rows, key.rows]), true);
+      view.setUint32(
+        outputs + 16,
+        this.tensor(memory, weights, kFloat32, [query.rows, key.rows]),
+        true,
+      );
       this.check('qkv_attention', [
         this.inputs(memory, query, key, value),
         outputs,
@@ -96,7 +111,13 @@ export class WasmEngine implements Engine {
     });
   }
 
-  steps(query: Matrix, key: Matrix, value: Matrix, row: number, options: AttentionOptions = {}): RowSteps {
+  steps(
+    query: Matrix,
+    key: Matrix,
+    value: Matrix,
+    row: number,
+    options: AttentionOptions = {},
+  ): RowSteps {
     return this.call((memory) => {
       const handleAt = memory.take(4);
       this.check('qkv_steps_of', [
@@ -199,7 +220,8 @@ export class WasmEngine implements Engine {
 
   private check(name: string, args: (number | bigint)[]): void {
     const status = this.module.functions[name](...args);
-    if (status !== 0) throw new EngineError(status, this.text(this.module.functions.qkv_last_error()));
+    if (status !== 0)
+      throw new EngineError(status, this.text(this.module.functions.qkv_last_error()));
   }
 
   private text(address: number): string {
@@ -240,7 +262,12 @@ export class WasmEngine implements Engine {
     return address;
   }
 
-  private options(memory: CallMemory, query: Matrix, key: Matrix, options: AttentionOptions): number {
+  private options(
+    memory: CallMemory,
+    query: Matrix,
+    key: Matrix,
+    options: AttentionOptions,
+  ): number {
     const address = memory.take(216);
     let mask = 0;
     if (options.mask) {

@@ -59,7 +59,15 @@ function Comparison({ weights, out, plain }: CheckProps) {
   );
 }
 
-function Row({ ours, theirs, children }: { ours: number; theirs: number; children: ComponentChildren }) {
+function Row({
+  ours,
+  theirs,
+  children,
+}: {
+  ours: number;
+  theirs: number;
+  children: ComponentChildren;
+}) {
   return (
     <tr>
       <th scope="row">{children}</th>

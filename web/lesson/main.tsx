@@ -46,7 +46,10 @@ async function start(): Promise<void> {
   const real = new WasmEngine(await instantiate(await decode(base64)));
   const engine = window.qkvTestEngine?.(real) ?? real;
   const lesson: Lesson = { engine, store: new Store() };
-  const figures: Record<string, ComponentType> = Object.assign({}, ...sections.map((make) => make(lesson)));
+  const figures: Record<string, ComponentType> = Object.assign(
+    {},
+    ...sections.map((make) => make(lesson)),
+  );
   const { store } = lesson;
   store.open(location.hash);
 
@@ -75,6 +78,8 @@ async function start(): Promise<void> {
 start().catch((error: unknown) => {
   const place = document.getElementById('trouble')!;
   place.hidden = false;
-  place.textContent = t('page-trouble', { reason: error instanceof Error ? error.message : String(error) });
+  place.textContent = t('page-trouble', {
+    reason: error instanceof Error ? error.message : String(error),
+  });
   document.documentElement.dataset.ready = 'no';
 });

@@ -44,7 +44,8 @@ function plain(x: number): string {
 /** The parts of 1.25e+01: at most 8 digits after the point. */
 function scientific(x: number): { head: string; fraction: string; exponent: string } {
   const shortest = x.toExponential();
-  const text = (shortest.split('e')[0].split('.')[1] ?? '').length > 8 ? x.toExponential(8) : shortest;
+  const text =
+    (shortest.split('e')[0].split('.')[1] ?? '').length > 8 ? x.toExponential(8) : shortest;
   const [mantissa, power] = signed(x, text).split('e');
   const [head, fraction = ''] = mantissa.split('.');
   return { head, fraction: fraction.replace(/0+$/, ''), exponent: power };
@@ -53,7 +54,10 @@ function scientific(x: number): { head: string; fraction: string; exponent: stri
 /** print(np.array(rows)), for finite numbers and for rows that fit into a line of 75 characters. */
 export function arrayText(rows: readonly ArrayLike<number>[]): string {
   const numbers = rows.map((row) => Array.from(row));
-  const sizes = numbers.flat().filter((x) => x !== 0).map(Math.abs);
+  const sizes = numbers
+    .flat()
+    .filter((x) => x !== 0)
+    .map(Math.abs);
   const [most, least] = [Math.max(...sizes), Math.min(...sizes)];
   const powers = sizes.length > 0 && (most >= 1e8 || least < 1e-4 || most / least > 1000);
   const texts = powers ? withPowers(numbers) : withPoints(numbers);
@@ -65,7 +69,9 @@ function withPoints(numbers: readonly number[][]): string[][] {
   const texts = numbers.map((row) => row.map((x) => positional(x).split('.')));
   const whole = Math.max(...texts.flat().map(([head]) => head.length));
   const fraction = Math.max(...texts.flat().map(([, tail]) => tail.length));
-  return texts.map((row) => row.map(([head, tail]) => `${head.padStart(whole)}.${tail.padEnd(fraction)}`));
+  return texts.map((row) =>
+    row.map(([head, tail]) => `${head.padStart(whole)}.${tail.padEnd(fraction)}`),
+  );
 }
 
 // All mantissas get as many digits as the longest, and so do all exponents, two at least.

@@ -26,6 +26,11 @@ export function plainAttention(
   const exps = scores.map((score) => (score === -Infinity ? 0 : Math.exp(score - max)));
   const sum = exps.reduce((a, b) => a + b, 0);
   const weights = exps.map((e) => (sum === 0 ? 0 : e / sum));
-  const out = Array.from(values[0], (_, column) => dot(weights, values.map((value) => value[column])));
+  const out = Array.from(values[0], (_, column) =>
+    dot(
+      weights,
+      values.map((value) => value[column]),
+    ),
+  );
   return { weights, out };
 }

@@ -9,8 +9,14 @@ import { sections } from './sections/sections.ts';
 /** By the name of their place in the page. */
 export function prerender(engine: Engine): Record<string, string> {
   const lesson = { engine, store: new Store() };
-  const figures: Record<string, ComponentType> = Object.assign({}, ...sections.map((make) => make(lesson)));
+  const figures: Record<string, ComponentType> = Object.assign(
+    {},
+    ...sections.map((make) => make(lesson)),
+  );
   return Object.fromEntries(
-    Object.entries(figures).map(([name, content]) => [name, renderToString(createElement(content, {}))]),
+    Object.entries(figures).map(([name, content]) => [
+      name,
+      renderToString(createElement(content, {})),
+    ]),
   );
 }

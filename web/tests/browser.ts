@@ -39,7 +39,9 @@ export interface PageOptions {
 export async function openLesson(options: PageOptions = {}): Promise<Page> {
   browser ??= chromium.launch({ executablePath: kChromium });
   const { width = 1000, height = 900, scheme = 'light', touch = false, script = true } = options;
-  const context = await (await browser).newContext({
+  const context = await (
+    await browser
+  ).newContext({
     offline: true,
     viewport: { width, height },
     colorScheme: scheme,
@@ -53,7 +55,8 @@ export async function openLesson(options: PageOptions = {}): Promise<Page> {
     throw error;
   });
   page.on('request', (request) => {
-    if (!/^(file|data|blob):/.test(request.url())) throw new Error(`the page asked for ${request.url()}`);
+    if (!/^(file|data|blob):/.test(request.url()))
+      throw new Error(`the page asked for ${request.url()}`);
   });
   if (options.before) await page.addInitScript(options.before);
   const address = new URL(options.page ?? kPage);
@@ -73,14 +76,20 @@ const kAxe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.m
 export async function axeViolations(page: Page, selector?: string): Promise<string[]> {
   await page.evaluate(kAxe);
   return page.evaluate(async (within) => {
-    const axe = (window as unknown as { axe: { run: (where: unknown) => Promise<{ violations: Violation[] }> } }).axe;
+    const axe = (
+      window as unknown as {
+        axe: { run: (where: unknown) => Promise<{ violations: Violation[] }> };
+      }
+    ).axe;
     interface Violation {
       id: string;
       help: string;
       nodes: { target: string[] }[];
     }
     const { violations } = await axe.run(within ? document.querySelector(within) : document);
-    return violations.map((v) => `${v.id}: ${v.help}: ${v.nodes.map((n) => n.target.join(' ')).join('; ')}`);
+    return violations.map(
+      (v) => `${v.id}: ${v.help}: ${v.nodes.map((n) => n.target.join(' ')).join('; ')}`,
+    );
   }, selector);
 }
 

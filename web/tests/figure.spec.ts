@@ -22,7 +22,8 @@ async function onScreen(page: Page, plane: number, [x, y]: At): Promise<{ x: num
 }
 
 const figure = (page: Page) => page.locator('#figure');
-const handle = (page: Page, name: string) => figure(page).getByRole('group', { name, exact: true }).and(page.locator('.handle'));
+const handle = (page: Page, name: string) =>
+  figure(page).getByRole('group', { name, exact: true }).and(page.locator('.handle'));
 
 async function middle(of: Locator): Promise<{ x: number; y: number }> {
   const box = (await of.boundingBox())!;
@@ -45,11 +46,15 @@ async function touchDrag(page: Page, name: string, plane: number, at: At): Promi
   const session = await page.context().newCDPSession(page);
   const to = await onScreen(page, plane, at);
   const from = await middle(handle(page, name));
-  const send = (type: 'touchStart' | 'touchMove' | 'touchEnd', points: { x: number; y: number }[]) =>
-    session.send('Input.dispatchTouchEvent', { type, touchPoints: points });
+  const send = (
+    type: 'touchStart' | 'touchMove' | 'touchEnd',
+    points: { x: number; y: number }[],
+  ) => session.send('Input.dispatchTouchEvent', { type, touchPoints: points });
   await send('touchStart', [from]);
   for (const part of [0.3, 0.6, 1]) {
-    await send('touchMove', [{ x: from.x + part * (to.x - from.x), y: from.y + part * (to.y - from.y) }]);
+    await send('touchMove', [
+      { x: from.x + part * (to.x - from.x), y: from.y + part * (to.y - from.y) },
+    ]);
   }
   await page.waitForTimeout(250); // else it is a fling to Chromium, and the next tap only stops that
   await send('touchEnd', []);
@@ -77,8 +82,12 @@ async function press(page: Page, key: string, times: number): Promise<void> {
   for (let n = 0; n < times; ++n) await page.keyboard.press(key);
 }
 
-const circle: At[] = Array.from({ length: 25 }, (_, n) => [2 * Math.cos((n * Math.PI) / 12), 2 * Math.sin((n * Math.PI) / 12)]);
-const slider = (page: Page, name: string) => figure(page).getByRole('slider', { name, exact: true });
+const circle: At[] = Array.from({ length: 25 }, (_, n) => [
+  2 * Math.cos((n * Math.PI) / 12),
+  2 * Math.sin((n * Math.PI) / 12),
+]);
+const slider = (page: Page, name: string) =>
+  figure(page).getByRole('slider', { name, exact: true });
 const entry = (page: Page, name: string) => figure(page).getByRole('spinbutton', { name });
 const dOut: At = [2.7, 1.5];
 
@@ -100,7 +109,12 @@ const byTouch: Solution[] = [
   (page) => tap(page, kKeys, [0.05, 0]),
   (page) => tap(page, kKeys, [1.6, 0.7]),
   async (page) => {
-    for (const at of [[2, -1], [-0.5, 2], [-1, -2]] as const) await tap(page, kKeys, at);
+    for (const at of [
+      [2, -1],
+      [-0.5, 2],
+      [-1, -2],
+    ] as const)
+      await tap(page, kKeys, at);
   },
   (page) => figure(page).getByLabel('normalise keys').tap(),
   (page) => touchDrag(page, 'Key of D', kKeys, dOut),
@@ -117,7 +131,10 @@ const byKeyboard: Solution[] = [
   (page) => tabTo(page, /^Key of D, across/).then(() => press(page, ']', 20)),
   (page) => tabTo(page, /^Key of D, across/).then(() => press(page, ']', 20)),
   (page) => tabTo(page, /^All keys together, across/).then(() => press(page, 'ArrowRight', 3)),
-  (page) => tabTo(page, /^Query, across/).then(() => press(page, 'Home', 1)).then(() => press(page, 'PageDown', 4)),
+  (page) =>
+    tabTo(page, /^Query, across/)
+      .then(() => press(page, 'Home', 1))
+      .then(() => press(page, 'PageDown', 4)),
   (page) => tabTo(page, /^Value of A, across/).then(() => press(page, 'ArrowRight', 1)),
   (page) => tabTo(page, /^C is visible/).then(() => press(page, 'Space', 1)),
 ];
@@ -144,8 +161,10 @@ const byTree: Solution[] = [
 ];
 
 const solved = (page: Page) => page.locator('#figure .live.done').waitFor({ timeout: 5000 });
-const unsolved = async (page: Page) => expect(await page.locator('#figure .live.done').count()).toBe(0);
-const numberButton = (page: Page, n: number) => figure(page).getByRole('button', { name: new RegExp(`^${n}: `) });
+const unsolved = async (page: Page) =>
+  expect(await page.locator('#figure .live.done').count()).toBe(0);
+const numberButton = (page: Page, n: number) =>
+  figure(page).getByRole('button', { name: new RegExp(`^${n}: `) });
 
 for (const [way, solutions, options] of [
   ['mouse', byMouse, {}],
@@ -185,8 +204,12 @@ test('what changed is said, and that the exercise is solved', async () => {
   await numberButton(page, 1).click();
   await slider(page, 'Length').fill('0');
   const said = page.locator('#announcer');
-  await expect.poll(() => said.textContent(), { timeout: 3000 }).toContain('You have it: the query asks for nothing');
-  expect(await said.textContent()).toContain('Query length 0.0, 24 degrees. A 25 percent, B 25, C 25, D 25. Result 0.2 across, 0.0 up.');
+  await expect
+    .poll(() => said.textContent(), { timeout: 3000 })
+    .toContain('You have it: the query asks for nothing');
+  expect(await said.textContent()).toContain(
+    'Query length 0.0, 24 degrees. A 25 percent, B 25, C 25, D 25. Result 0.2 across, 0.0 up.',
+  );
   await page.context().close();
 });
 
@@ -213,7 +236,8 @@ describe('state', () => {
     await expect.poll(() => page.evaluate(() => location.hash)).toContain('figure.trail=0');
     const hash = await page.evaluate(() => location.hash);
     const other = await openLesson({ hash });
-    const pictures = (p: Page) => p.locator('#figure svg[data-export]').evaluateAll((all) => all.map((e) => e.outerHTML));
+    const pictures = (p: Page) =>
+      p.locator('#figure svg[data-export]').evaluateAll((all) => all.map((e) => e.outerHTML));
     expect(await numbersOf(other, '#figure')).toEqual(await numbersOf(page, '#figure'));
     expect(await pictures(other)).toEqual(await pictures(page));
     await page.context().close();
@@ -232,19 +256,28 @@ for (const scheme of ['light', 'dark'] as const) {
     const page = await openLesson({ scheme });
     for (const [index, solve] of byTree.entries()) {
       await numberButton(page, index + 1).click();
-      await page.locator(`#figure-exercise-${index + 1} > details`).evaluate((details: HTMLDetailsElement) => {
-        details.open = true;
-      });
+      await page
+        .locator(`#figure-exercise-${index + 1} > details`)
+        .evaluate((details: HTMLDetailsElement) => {
+          details.open = true;
+        });
       expect(await axeViolations(page, '#figure')).toEqual([]);
       await solve(page);
       await solved(page);
       expect(await axeViolations(page, '#figure')).toEqual([]);
     }
-    for (const name of ['winner regions', 'shadows on the query', 'edit keys', 'edit values', 'normalise keys']) {
+    for (const name of [
+      'winner regions',
+      'shadows on the query',
+      'edit keys',
+      'edit values',
+      'normalise keys',
+    ]) {
       await page.getByLabel(name, { exact: true }).check();
     }
     await page.locator('#figure .check summary').click();
-    for (const token of ['A', 'B', 'C', 'D']) await page.getByLabel(`${token} is visible`).setChecked(false);
+    for (const token of ['A', 'B', 'C', 'D'])
+      await page.getByLabel(`${token} is visible`).setChecked(false);
     expect(await axeViolations(page, '#figure')).toEqual([]);
     await page.context().close();
   });
@@ -252,11 +285,19 @@ for (const scheme of ['light', 'dark'] as const) {
 
 test('no drawing has more than 60 elements, in any state', async () => {
   const page = await openLesson();
-  for (const name of ['winner regions', 'shadows on the query', 'edit keys', 'edit values', 'normalise keys']) {
+  for (const name of [
+    'winner regions',
+    'shadows on the query',
+    'edit keys',
+    'edit values',
+    'normalise keys',
+  ]) {
     await page.getByLabel(name, { exact: true }).check();
   }
   await drag(page, 'Query', kKeys, ...circle);
-  const counts = await page.locator('#figure svg[data-export]').evaluateAll((all) => all.map((e) => e.querySelectorAll('*').length));
+  const counts = await page
+    .locator('#figure svg[data-export]')
+    .evaluateAll((all) => all.map((e) => e.querySelectorAll('*').length));
   expect(counts.length).toBe(2);
   for (const count of counts) expect(count).toBeLessThanOrEqual(60);
   await page.context().close();
@@ -264,6 +305,7 @@ test('no drawing has more than 60 elements, in any state', async () => {
 
 test('without scripts all exercises can be read', async () => {
   const page = await openLesson({ script: false });
-  for (let n = 1; n <= 9; ++n) expect(await page.locator(`#figure-exercise-${n} h3`).isVisible()).toBe(true);
+  for (let n = 1; n <= 9; ++n)
+    expect(await page.locator(`#figure-exercise-${n} h3`).isVisible()).toBe(true);
   await page.context().close();
 });

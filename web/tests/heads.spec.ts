@@ -13,15 +13,24 @@ const weights = async (page: Page, column: number) => {
   return (await cells.allInnerTexts()).map(Number);
 };
 const most = (values: readonly number[], count: number) =>
-  [...'ABCDEF'].sort((a, b) => values['ABCDEF'.indexOf(b)] - values['ABCDEF'.indexOf(a)]).slice(0, count).sort();
+  [...'ABCDEF']
+    .sort((a, b) => values['ABCDEF'.indexOf(b)] - values['ABCDEF'.indexOf(a)])
+    .slice(0, count)
+    .sort();
 
 /** Which two tokens each head looks at. */
-const looks = async (page: Page) => [most(await weights(page, 2), 2), most(await weights(page, 3), 2)];
+const looks = async (page: Page) => [
+  most(await weights(page, 2), 2),
+  most(await weights(page, 3), 2),
+];
 
 describe('one head or two', () => {
   test('A: head 1 looks at blue tokens, head 2 at circles, one head mixes', async () => {
     const page = await openLesson();
-    expect(await looks(page)).toEqual([['A', 'B'], ['A', 'C']]);
+    expect(await looks(page)).toEqual([
+      ['A', 'B'],
+      ['A', 'C'],
+    ]);
     const one = await weights(page, 1);
     expect(one[0]).toBeGreaterThan(0.7);
     expect(one[1]).toBe(one[2]);
@@ -35,7 +44,10 @@ describe('one head or two', () => {
     // E, a green square, is in the middle of the last row.
     await drawing.click({ position: { x: (185 / 300) * box.width, y: (194 / 230) * box.height } });
     expect(await page.locator(kLook).getByRole('radio', { name: 'E' }).isChecked()).toBe(true);
-    expect(await looks(page)).toEqual([['E', 'F'], ['B', 'E']]);
+    expect(await looks(page)).toEqual([
+      ['E', 'F'],
+      ['B', 'E'],
+    ]);
     expect(await axeViolations(page, '#heads')).toEqual([]);
     await page.context().close();
   });
@@ -46,7 +58,10 @@ describe('one head or two', () => {
     const [first, second] = await looks(page);
     expect(first).toEqual(second);
     await page.locator(kLook).getByRole('button', { name: 'Shape and colour' }).tap();
-    expect(await looks(page)).toEqual([['A', 'C'], ['A', 'B']]);
+    expect(await looks(page)).toEqual([
+      ['A', 'C'],
+      ['A', 'B'],
+    ]);
     await page.context().close();
   });
 
@@ -56,7 +71,10 @@ describe('one head or two', () => {
     await page.keyboard.press('ArrowRight');
     await page.keyboard.press('ArrowRight');
     await page.keyboard.press('ArrowRight');
-    expect(await looks(page)).toEqual([['C', 'D'], ['D', 'F']]);
+    expect(await looks(page)).toEqual([
+      ['C', 'D'],
+      ['D', 'F'],
+    ]);
     await page.waitForFunction(() =>
       document.getElementById('announcer')!.textContent!.startsWith('D, orange triangle looks:'),
     );
@@ -65,22 +83,31 @@ describe('one head or two', () => {
 
   test('by names alone: the matrices are edited, and undone', async () => {
     const page = await openLesson();
-    const figure = page.getByRole('group', { name: 'One head of full size, and two of half the size' });
+    const figure = page.getByRole('group', {
+      name: 'One head of full size, and two of half the size',
+    });
     await figure.getByText('Tokens and matrices in numbers').click();
     // Head 2 asks for nothing: all its scores are 0, its weights alike.
-    for (const [row, column] of [[3, 3], [4, 4]]) {
+    for (const [row, column] of [
+      [3, 3],
+      [4, 4],
+    ]) {
       await figure.getByRole('spinbutton', { name: `W_Q, row ${row}, column ${column}` }).fill('0');
     }
     expect(await weights(page, 3)).toEqual(Array(6).fill(0.167));
     expect(await axeViolations(page, '#heads')).toEqual([]);
     await figure.getByRole('button', { name: 'Reset' }).click();
-    expect(await looks(page)).toEqual([['A', 'B'], ['A', 'C']]);
+    expect(await looks(page)).toEqual([
+      ['A', 'B'],
+      ['A', 'C'],
+    ]);
     await page.context().close();
   });
 
   test('W_O works on the joined results', async () => {
     const page = await openLesson();
-    const row = async (name: string) => (await page.locator(`${kLook} .${name} .num`).allInnerTexts());
+    const row = async (name: string) =>
+      await page.locator(`${kLook} .${name} .num`).allInnerTexts();
     const joined = await row('two-joined');
     expect(await row('two-out')).toEqual([2, 3, 0, 1].map((n) => joined[n]));
     await page.context().close();
@@ -128,7 +155,9 @@ describe('the cost', () => {
     const ratio = Number(/take ([\d.]+) times/.exec(said)![1]);
     expect(ratio).toBeGreaterThan(0.4);
     expect(ratio).toBeLessThan(2.5);
-    await page.waitForFunction(() => document.getElementById('announcer')!.textContent!.startsWith('Measured:'));
+    await page.waitForFunction(() =>
+      document.getElementById('announcer')!.textContent!.startsWith('Measured:'),
+    );
     expect(await axeViolations(page, '#heads')).toEqual([]);
     await page.context().close();
   });

@@ -43,7 +43,11 @@ describe('Run prints the lines of NumPy', () => {
       await page.keyboard.type(value);
       await page.keyboard.press('Tab');
     };
-    for (const [name, values] of [['Q', inputs.q], ['K', inputs.k], ['V', inputs.v]] as const) {
+    for (const [name, values] of [
+      ['Q', inputs.q],
+      ['K', inputs.k],
+      ['V', inputs.v],
+    ] as const) {
       for (const [n, value] of values.entries()) {
         await fill(`${name}, row ${Math.floor(n / 2) + 1}, column ${(n % 2) + 1}`, String(value));
       }
@@ -58,7 +62,9 @@ describe('Run prints the lines of NumPy', () => {
     await page.keyboard.press('Tab'); // the printed lines, which may scroll
     await page.keyboard.press('Tab');
     await page.keyboard.press('Enter');
-    expect(await page.getByRole('region', { name: 'attention.py with your numbers' }).innerText()).toBe(prints.attention[3].code);
+    expect(
+      await page.getByRole('region', { name: 'attention.py with your numbers' }).innerText(),
+    ).toBe(prints.attention[3].code);
     expect(await axeViolations(page, '#listings')).toEqual([]);
     await page.context().close();
   });
@@ -74,21 +80,26 @@ describe('Run prints the lines of NumPy', () => {
     await page.context().close();
   });
 
-  test.each(prints.attention.slice(4, 9))('from a link: seed $inputs.seed', async ({ inputs, printed: wanted }) => {
-    const { q, k, v, seed, d, perm } = inputs;
-    const hash = `#v=1&listings.q=${q.join('_')}&listings.k=${k.join('_')}&listings.v=${v.join('_')}&listings.seed=${seed}&listings.d=${d}&listings.perm=${perm.join('_')}`;
-    const page = await openLesson({ hash });
-    await attention(page).getByRole('button', { name: 'Run attention.py' }).click();
-    await printed(page, 'attention.py', wanted);
-    await page.context().close();
-  });
+  test.each(prints.attention.slice(4, 9))(
+    'from a link: seed $inputs.seed',
+    async ({ inputs, printed: wanted }) => {
+      const { q, k, v, seed, d, perm } = inputs;
+      const hash = `#v=1&listings.q=${q.join('_')}&listings.k=${k.join('_')}&listings.v=${v.join('_')}&listings.seed=${seed}&listings.d=${d}&listings.perm=${perm.join('_')}`;
+      const page = await openLesson({ hash });
+      await attention(page).getByRole('button', { name: 'Run attention.py' }).click();
+      await printed(page, 'attention.py', wanted);
+      await page.context().close();
+    },
+  );
 });
 
 test('a wrong order is not taken, and the reason is given', async () => {
   const page = await openLesson();
   const order = attention(page).getByLabel('New order (perm)');
   await order.fill('1, 1, 2');
-  expect(await attention(page).getByRole('alert').innerText()).toContain('Each place from 0 to 4 once');
+  expect(await attention(page).getByRole('alert').innerText()).toContain(
+    'Each place from 0 to 4 once',
+  );
   expect(await order.getAttribute('aria-invalid')).toBe('true');
   expect(await axeViolations(page, '#listings')).toEqual([]);
   await order.fill('[4, 3, 2, 1, 0]');
@@ -124,7 +135,8 @@ test('a long run leaves the page to its reader', async () => {
     document.querySelector<HTMLElement>('[data-figure="listings-scaling"] .run')!.click();
     tick();
     const out = document.querySelector('[data-figure="listings-scaling"] .output pre')!;
-    while (!/^\d+\.\d+ \d/.test(out.textContent!)) await new Promise((resolve) => setTimeout(resolve, 10));
+    while (!/^\d+\.\d+ \d/.test(out.textContent!))
+      await new Promise((resolve) => setTimeout(resolve, 10));
     going = false;
     return gap;
   });

@@ -44,7 +44,9 @@ describe('block by block', () => {
     await page.getByRole('slider', { name: 'Blocks read' }).focus();
     await page.keyboard.press('ArrowRight');
     await page.waitForFunction(() =>
-      document.getElementById('announcer')!.textContent!.startsWith('Block 2 raises the maximum to'),
+      document
+        .getElementById('announcer')!
+        .textContent!.startsWith('Block 2 raises the maximum to'),
     );
     await page.keyboard.press('Home');
     expect(await read(page)).toBe(0);
@@ -63,12 +65,17 @@ describe('block by block', () => {
     await figure.getByRole('spinbutton', { name: 'Seed' }).fill('5');
     expect(await numbersOf(page, kBlocks)).not.toEqual(before);
     expect(await verdict(page)).toBe(kSame);
-    expect(await figure.getByRole('img').getAttribute('aria-label')).toContain('4 of 4 blocks are read.');
+    expect(await figure.getByRole('img').getAttribute('aria-label')).toContain(
+      '4 of 4 blocks are read.',
+    );
     await page.context().close();
   });
 
   test('under reduced motion nothing moves, and the factor is marked all the same', async () => {
-    const page = await openLesson({ context: { reducedMotion: 'reduce' }, hash: '#v=1&machine.blocks.read=2' });
+    const page = await openLesson({
+      context: { reducedMotion: 'reduce' },
+      hash: '#v=1&machine.blocks.read=2',
+    });
     const style = await page.locator(`${kBlocks} .machine-grew`).evaluate((cell) => {
       const { animationName, boxShadow } = getComputedStyle(cell);
       return { animationName, marked: boxShadow !== 'none' };
@@ -86,7 +93,10 @@ describe('without the maximum', () => {
     const page = await openLesson();
     const right = await cells(page, 3);
     expect(right).toEqual(['0.665', '0.245', '0.090']);
-    for (const [shift, exps] of [['1000', '∞: too large'], ['−1000', '0: too small']]) {
+    for (const [shift, exps] of [
+      ['1000', '∞: too large'],
+      ['−1000', '0: too small'],
+    ]) {
       await page.locator(kOverflow).getByRole('radio', { name: shift, exact: true }).click();
       expect(await cells(page, 1)).toEqual(Array(3).fill(exps));
       expect(await cells(page, 2)).toEqual(Array(3).fill('NaN: no number'));
@@ -99,7 +109,9 @@ describe('without the maximum', () => {
   test('by touch', async () => {
     const page = await openLesson({ touch: true, width: 320, height: 600 });
     await page.locator(`${kOverflow} .choice label`).nth(2).tap(); // 50
-    expect(await page.locator(`${kOverflow} .machine-verdict`).innerText()).toContain('both ways work');
+    expect(await page.locator(`${kOverflow} .machine-verdict`).innerText()).toContain(
+      'both ways work',
+    );
     await page.context().close();
   });
 
@@ -109,7 +121,9 @@ describe('without the maximum', () => {
     await page.keyboard.press('ArrowRight');
     await page.keyboard.press('ArrowRight');
     await page.waitForFunction(() =>
-      document.getElementById('announcer')!.textContent!.startsWith('Without subtracting, there is no result.'),
+      document
+        .getElementById('announcer')!
+        .textContent!.startsWith('Without subtracting, there is no result.'),
     );
     await page.context().close();
   });

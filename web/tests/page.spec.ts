@@ -47,7 +47,9 @@ describe('at any size and colours', () => {
 
 test('with scripts off the text and the figures as they start can be read', async () => {
   const page = await openLesson({ script: false });
-  expect(await page.locator('main').innerText()).toContain('multiply the two vectors entry by entry');
+  expect(await page.locator('main').innerText()).toContain(
+    'multiply the two vectors entry by entry',
+  );
   expect(await page.locator('[data-figure="dot-arrows"] .num').allInnerTexts()).toContain('3.00');
   expect(await page.locator('[data-figure="dot-arrows"] svg .arrow').count()).toBe(2);
   expect(await page.locator('noscript').innerText()).not.toBe('');
@@ -55,23 +57,31 @@ test('with scripts off the text and the figures as they start can be read', asyn
 });
 
 test('a page in another language has no English left', async () => {
-  const page = await openLesson({ page: new URL('../../build/web/pseudo/index.html', import.meta.url) });
+  const page = await openLesson({
+    page: new URL('../../build/web/pseudo/index.html', import.meta.url),
+  });
   const english = await page.evaluate(() => {
     const found: string[] = [];
     const words = /[a-z]{3}/i;
     const allowed = /^(SVG|PNG|CSV|NaN)$/;
     const check = (text: string | null) => {
-      if (text && words.test(text) && !text.includes('⟦') && !allowed.test(text.trim())) found.push(text.trim());
+      if (text && words.test(text) && !text.includes('⟦') && !allowed.test(text.trim()))
+        found.push(text.trim());
     };
     const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
     for (let node = walker.nextNode(); node; node = walker.nextNode()) {
       const parent = node.parentElement!;
       if (parent.closest('script, style, noscript, code, pre, math, output, .num')) continue;
       // Markup splits a text: the brackets are in some part of the same paragraph.
-      const whole = parent.closest('p, li, h1, h2, h3, td, th, dt, dd, label, legend, summary, figcaption, caption') ?? parent;
+      const whole =
+        parent.closest(
+          'p, li, h1, h2, h3, td, th, dt, dd, label, legend, summary, figcaption, caption',
+        ) ?? parent;
       if (!whole.textContent!.includes('⟦')) check(node.textContent);
     }
-    for (const element of document.querySelectorAll('[aria-label], [title], [placeholder], [aria-valuetext]')) {
+    for (const element of document.querySelectorAll(
+      '[aria-label], [title], [placeholder], [aria-valuetext]',
+    )) {
       for (const name of ['aria-label', 'title', 'placeholder']) check(element.getAttribute(name));
     }
     return found;

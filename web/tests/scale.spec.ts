@@ -53,7 +53,9 @@ describe('ten thousand dot products', () => {
     await whole(page, 1);
     await page.keyboard.press('ArrowRight');
     await whole(page, 2);
-    await page.waitForFunction(() => /^d_k 2: spread/.test(document.getElementById('announcer')!.textContent!));
+    await page.waitForFunction(() =>
+      /^d_k 2: spread/.test(document.getElementById('announcer')!.textContent!),
+    );
     await page.context().close();
   });
 
@@ -62,7 +64,9 @@ describe('ten thousand dot products', () => {
     const figure = page.getByRole('group', { name: 'Dot products before and after dividing' });
     await figure.getByRole('spinbutton', { name: 'Seed of the random numbers' }).fill('7');
     await whole(page, 64, 7);
-    const label = await figure.getByRole('img', { name: /^Histogram of 10,000 dot products.*Before dividing/ }).getAttribute('aria-label');
+    const label = await figure
+      .getByRole('img', { name: /^Histogram of 10,000 dot products.*Before dividing/ })
+      .getAttribute('aria-label');
     expect(label).toContain(`a spread of ${(await spreads(page))[0]}`);
     await figure.getByRole('spinbutton').press('Enter');
     await page.getByRole('button', { name: 'Undo' }).click();
@@ -132,7 +136,9 @@ describe('the nudge', () => {
     await figure.locator('.scale-nudging label').nth(2).tap();
     await figure.getByRole('button', { name: 'Nudge up by 0.1' }).tap();
     await figure.getByRole('button', { name: 'Nudge up by 0.1' }).tap();
-    expect(await figure.locator('.scale-buttons span').innerText()).toBe('Score of token C nudged by +0.2.');
+    expect(await figure.locator('.scale-buttons span').innerText()).toBe(
+      'Score of token C nudged by +0.2.',
+    );
     expect(Number((await moved(page, 1))[2])).toBeGreaterThan(0.01);
     await figure.getByRole('button', { name: 'Take nudges back' }).tap();
     expect(await moved(page, 1)).toEqual(['–', '–', '–']);
@@ -158,10 +164,16 @@ describe('the nudge', () => {
     await figure.getByRole('spinbutton', { name: 'Large scores, score of C' }).fill('-1');
     await figure.getByRole('spinbutton', { name: 'Large scores, score of C' }).press('Enter');
     const rows = figure.getByRole('table', { name: 'Large scores' }).locator('tbody tr');
-    expect(await rows.locator('td:nth-child(3)').allInnerTexts()).toEqual(['0.665', '0.245', '0.090']);
+    expect(await rows.locator('td:nth-child(3)').allInnerTexts()).toEqual([
+      '0.665',
+      '0.245',
+      '0.090',
+    ]);
     await figure.getByRole('button', { name: 'Nudge up by 0.1' }).press('Enter');
     await page.waitForFunction(() =>
-      document.getElementById('announcer')!.textContent!.startsWith('Score of token B nudged by 0.1.'),
+      document
+        .getElementById('announcer')!
+        .textContent!.startsWith('Score of token B nudged by 0.1.'),
     );
     await page.context().close();
   });
@@ -182,9 +194,13 @@ test('entropy and Jacobian fall without dividing, and stay with it', async () =>
 });
 
 test('a link reopens size, seed and nudges', async () => {
-  const page = await openLesson({ hash: '#v=1&scale.spread.size=8&scale.spread.seed=3&scale.nudge.by=0.3' });
+  const page = await openLesson({
+    hash: '#v=1&scale.spread.size=8&scale.spread.seed=3&scale.nudge.by=0.3',
+  });
   await whole(page, 8, 3);
   expect((await spreads(page))[1]).toBe('2.83');
-  expect(await page.locator(`${kNudge} .scale-buttons span`).innerText()).toBe('Score of token B nudged by +0.3.');
+  expect(await page.locator(`${kNudge} .scale-buttons span`).innerText()).toBe(
+    'Score of token B nudged by +0.3.',
+  );
   await page.context().close();
 });

@@ -5,7 +5,8 @@ import { describe, expect, test } from 'vitest';
 import { axeViolations, openLesson } from './browser.ts';
 
 const figure = (page: Page, name: string) => page.locator(`[data-figure="set-${name}"]`);
-const orderOf = (page: Page, name: string) => figure(page, name).locator('.order-list .badge').allInnerTexts();
+const orderOf = (page: Page, name: string) =>
+  figure(page, name).locator('.order-list .badge').allInnerTexts();
 const gap = (page: Page, name: string) => figure(page, name).locator('.gap .num').innerText();
 const skip = (page: Page) => figure(page, 'shuffle').getByRole('button', { name: 'Skip' }).click();
 
@@ -17,7 +18,9 @@ describe('predict first', () => {
     expect(await axeViolations(page, '#set')).toEqual([]);
     await shuffle.getByRole('radio', { name: /Every output changes/ }).check();
     await shuffle.getByRole('button', { name: 'Show me' }).click();
-    expect(await shuffle.locator('.verdict').innerText()).toContain('Not this one. The formula knows no neighbours.');
+    expect(await shuffle.locator('.verdict').innerText()).toContain(
+      'Not this one. The formula knows no neighbours.',
+    );
     expect(await shuffle.locator('.ordered').nth(1).innerText()).not.toContain('?');
     expect(await gap(page, 'shuffle')).toBe('6.0 × 10⁻⁸');
     expect(await axeViolations(page, '#set')).toEqual([]);
@@ -40,8 +43,14 @@ describe('another order', () => {
     const page = await openLesson();
     await skip(page);
     const rows = async (n: number) => {
-      const texts = await figure(page, 'shuffle').locator('.ordered').nth(n).locator('tbody tr').allInnerTexts();
-      return Object.fromEntries(texts.map((text) => [/[A-D]/.exec(text)![0], text.replace(/^\d\s*/, '')]));
+      const texts = await figure(page, 'shuffle')
+        .locator('.ordered')
+        .nth(n)
+        .locator('tbody tr')
+        .allInnerTexts();
+      return Object.fromEntries(
+        texts.map((text) => [/[A-D]/.exec(text)![0], text.replace(/^\d\s*/, '')]),
+      );
     };
     for (let n = 0; n < 3; ++n) {
       const before = await orderOf(page, 'shuffle');
@@ -59,24 +68,32 @@ describe('another order', () => {
   test('by keyboard: the focus goes along with the token', async () => {
     const page = await openLesson();
     await skip(page);
-    await figure(page, 'shuffle').getByRole('button', { name: 'C, place 1: move to a later place' }).focus();
+    await figure(page, 'shuffle')
+      .getByRole('button', { name: 'C, place 1: move to a later place' })
+      .focus();
     await page.keyboard.press('ArrowRight');
     await page.keyboard.press('Enter');
     expect(await orderOf(page, 'shuffle')).toEqual(['A', 'D', 'C', 'B']);
-    expect(await page.evaluate(() => document.activeElement!.getAttribute('aria-label'))).toBe('C, place 3: move to a later place');
+    expect(await page.evaluate(() => document.activeElement!.getAttribute('aria-label'))).toBe(
+      'C, place 3: move to a later place',
+    );
     await page.keyboard.press('ArrowRight');
     await page.keyboard.press('ArrowRight'); // already last
     expect(await orderOf(page, 'shuffle')).toEqual(['A', 'D', 'B', 'C']);
     await page.keyboard.press('ArrowLeft');
     expect(await orderOf(page, 'shuffle')).toEqual(['A', 'D', 'C', 'B']);
-    expect(await page.evaluate(() => document.activeElement!.getAttribute('aria-label'))).toBe('C, place 3: move to a later place');
+    expect(await page.evaluate(() => document.activeElement!.getAttribute('aria-label'))).toBe(
+      'C, place 3: move to a later place',
+    );
     await page.context().close();
   });
 
   test('by touch', async () => {
     const page = await openLesson({ width: 320, height: 600, touch: true });
     await figure(page, 'shuffle').getByRole('button', { name: 'Skip' }).tap();
-    await figure(page, 'shuffle').getByRole('button', { name: 'B, place 4: move to an earlier place' }).tap();
+    await figure(page, 'shuffle')
+      .getByRole('button', { name: 'B, place 4: move to an earlier place' })
+      .tap();
     expect(await orderOf(page, 'shuffle')).toEqual(['C', 'A', 'B', 'D']);
     expect(await axeViolations(page, '#set')).toEqual([]);
     await page.context().close();
@@ -126,7 +143,10 @@ describe('a cloud and a sentence', () => {
     const drawing = figure(page, 'cloud').locator('svg[data-export]');
     const before = await drawing.getAttribute('aria-label');
     await figure(page, 'cloud').getByRole('button', { name: 'Shuffle the list' }).click();
-    await figure(page, 'cloud').getByRole('button', { name: /^E, place \d: move to a.* place$/ }).first().press('ArrowLeft');
+    await figure(page, 'cloud')
+      .getByRole('button', { name: /^E, place \d: move to a.* place$/ })
+      .first()
+      .press('ArrowLeft');
     expect(await drawing.getAttribute('aria-label')).toBe(before);
     expect(await gap(page, 'cloud')).toMatch(/^0$|10⁻[⁷⁸]$/);
     await page.context().close();
@@ -135,7 +155,8 @@ describe('a cloud and a sentence', () => {
   test('dog bites man is man bites dog until positions are added', async () => {
     const page = await openLesson();
     const words = figure(page, 'sentence');
-    const row = (name: string) => words.getByRole('row', { name }).getByRole('cell').allInnerTexts();
+    const row = (name: string) =>
+      words.getByRole('row', { name }).getByRole('cell').allInnerTexts();
     for (const name of ['dog', 'bites', 'man']) {
       const [, first, second] = await row(name);
       expect(first).toBe(second);

@@ -8,19 +8,30 @@ const products = (page: Page) => page.locator('[data-figure="tokens-products"]')
 const turns = (page: Page) => page.locator('[data-figure="tokens-turns"]');
 const sum = (page: Page) => products(page).locator('p.sum').innerText();
 const pressed = (page: Page) =>
-  turns(page).locator('.cell[data-cell][aria-pressed="true"]').evaluateAll((cells) => cells.map((c) => c.getAttribute('aria-label')));
+  turns(page)
+    .locator('.cell[data-cell][aria-pressed="true"]')
+    .evaluateAll((cells) => cells.map((c) => c.getAttribute('aria-label')));
 
 describe('an entry of a product and what made it', () => {
   test('by mouse: its row of X and its column of W light up', async () => {
     const page = await openLesson();
     await products(page).getByRole('button', { name: 'value of D, entry 2: −1.00' }).click();
     expect(await sum(page)).toBe(
-      'Entry 2 of the value of D is row D of X times column 2 of Wv: 2 × 0.5 + -1 × 1 + 1 × -1 = 1.00 + −1.00 + −1.00 = −1.00'.replaceAll('-', '−'),
+      'Entry 2 of the value of D is row D of X times column 2 of Wv: 2 × 0.5 + -1 × 1 + 1 × -1 = 1.00 + −1.00 + −1.00 = −1.00'.replaceAll(
+        '-',
+        '−',
+      ),
     );
-    const lit = await products(page).locator('td.lit input').evaluateAll((inputs) => inputs.map((i) => i.getAttribute('aria-label')));
+    const lit = await products(page)
+      .locator('td.lit input')
+      .evaluateAll((inputs) => inputs.map((i) => i.getAttribute('aria-label')));
     expect(lit.sort()).toEqual([
-      'Token D, entry 1', 'Token D, entry 2', 'Token D, entry 3',
-      'Wv, row 1, column 2', 'Wv, row 2, column 2', 'Wv, row 3, column 2',
+      'Token D, entry 1',
+      'Token D, entry 2',
+      'Token D, entry 3',
+      'Wv, row 1, column 2',
+      'Wv, row 2, column 2',
+      'Wv, row 3, column 2',
     ]);
     await page.context().close();
   });
@@ -29,11 +40,15 @@ describe('an entry of a product and what made it', () => {
     const page = await openLesson();
     await products(page).getByLabel('Wv, row 3, column 2').focus();
     await page.keyboard.press('Tab'); // from the last box to the chosen entry
-    expect(await page.evaluate(() => document.activeElement!.getAttribute('aria-label'))).toBe('query of B, entry 1: 1.50');
+    expect(await page.evaluate(() => document.activeElement!.getAttribute('aria-label'))).toBe(
+      'query of B, entry 1: 1.50',
+    );
     await page.keyboard.press('ArrowRight');
     await page.keyboard.press('ArrowDown');
     expect(await sum(page)).toContain('Entry 2 of the query of C is row C of X');
-    expect(await page.evaluate(() => document.activeElement!.getAttribute('aria-label'))).toBe('query of C, entry 2: 2.00');
+    expect(await page.evaluate(() => document.activeElement!.getAttribute('aria-label'))).toBe(
+      'query of C, entry 2: 2.00',
+    );
     await products(page).getByLabel('Token C, entry 2').focus();
     await page.keyboard.press('Control+a');
     await page.keyboard.type('3');
@@ -47,7 +62,9 @@ describe('an entry of a product and what made it', () => {
     const page = await openLesson({ width: 320, height: 600, touch: true });
     await products(page).getByRole('button', { name: 'key of A, entry 1: 1.50' }).tap();
     expect(await sum(page)).toContain('Entry 1 of the key of A is row A of X times column 1 of Wk');
-    await products(page).getByRole('radio', { name: 'As in the formula: one token, a column' }).tap();
+    await products(page)
+      .getByRole('radio', { name: 'As in the formula: one token, a column' })
+      .tap();
     await products(page).getByRole('radio', { name: 'C', exact: true }).tap();
     expect(await sum(page)).toContain('Entry 1 of the key of C is row 1 of W_K times x');
     await page.context().close();
@@ -55,13 +72,21 @@ describe('an entry of a product and what made it', () => {
 
   test('both notations show the same numbers', async () => {
     const page = await openLesson();
-    const before = await products(page).getByRole('button', { name: /of B, entry/ }).allInnerTexts();
-    await products(page).getByRole('radio', { name: /As in the formula/ }).check();
-    const after = await products(page).getByRole('button', { name: /of B, entry/ }).allInnerTexts();
+    const before = await products(page)
+      .getByRole('button', { name: /of B, entry/ })
+      .allInnerTexts();
+    await products(page)
+      .getByRole('radio', { name: /As in the formula/ })
+      .check();
+    const after = await products(page)
+      .getByRole('button', { name: /of B, entry/ })
+      .allInnerTexts();
     expect(after).toEqual(before);
     expect(after).toEqual(['1.50', '2.75', '1.75', '1.00', '2.00', '1.25']);
     await products(page).getByLabel('W_Q, row 1, column 2').fill('1');
-    expect(await products(page).getByRole('button', { name: 'query of B, entry 1: 2.50' }).count()).toBe(1);
+    expect(
+      await products(page).getByRole('button', { name: 'query of B, entry 1: 2.50' }).count(),
+    ).toBe(1);
     expect(await axeViolations(page, '#tokens')).toEqual([]);
     await page.context().close();
   });
@@ -71,13 +96,21 @@ describe("a cell of the table and its token's turn", () => {
   test('by mouse: the cell lights up in every table, and the turn is that of its row', async () => {
     const page = await openLesson();
     await turns(page).getByRole('button', { name: 'query C, key D: 0.92' }).click();
-    expect(await pressed(page)).toEqual(['query C, key D: 5.25', 'query C, key D: 3.71', 'query C, key D: 0.92']);
+    expect(await pressed(page)).toEqual([
+      'query C, key D: 5.25',
+      'query C, key D: 3.71',
+      'query C, key D: 0.92',
+    ]);
     const turn = turns(page).getByRole('table', { name: /The turn of C/ });
     expect(await turn.locator('tr.lit').innerText()).toContain('0.917');
     expect(await turn.locator('tfoot').innerText()).toContain('1.00');
     // And back: a token of the turn chooses the cell.
     await turn.getByRole('button', { name: 'Look at A' }).click();
-    expect(await pressed(page)).toEqual(['query C, key A: 0.25', 'query C, key A: 0.18', 'query C, key A: 0.03']);
+    expect(await pressed(page)).toEqual([
+      'query C, key A: 0.25',
+      'query C, key A: 0.18',
+      'query C, key A: 0.03',
+    ]);
     await page.context().close();
   });
 
@@ -85,10 +118,16 @@ describe("a cell of the table and its token's turn", () => {
     const page = await openLesson();
     await turns(page).getByRole('radio', { name: 'B' }).focus();
     await page.keyboard.press('ArrowRight'); // the turn of C
-    expect(await turns(page).getByRole('table', { name: /The turn of C/ }).count()).toBe(1);
+    expect(
+      await turns(page)
+        .getByRole('table', { name: /The turn of C/ })
+        .count(),
+    ).toBe(1);
     await page.keyboard.press('Tab');
     await page.keyboard.press('Space'); // the causal mask
-    expect(await turns(page).getByRole('button', { name: 'query C, key D: hidden' }).count()).toBe(3);
+    expect(await turns(page).getByRole('button', { name: 'query C, key D: hidden' }).count()).toBe(
+      3,
+    );
     await page.keyboard.press('Tab'); // the scrolling box
     await page.keyboard.press('Tab');
     await page.keyboard.press('ArrowLeft');
@@ -103,7 +142,11 @@ describe("a cell of the table and its token's turn", () => {
   test('by touch', async () => {
     const page = await openLesson({ width: 320, height: 600, touch: true });
     await turns(page).getByRole('button', { name: 'query A, key B: 1.19' }).tap();
-    expect(await turns(page).getByRole('table', { name: /The turn of A/ }).count()).toBe(1);
+    expect(
+      await turns(page)
+        .getByRole('table', { name: /The turn of A/ })
+        .count(),
+    ).toBe(1);
     await turns(page).getByLabel('Causal mask').tap();
     expect(await turns(page).innerText()).toContain('A does not see B, which comes later.');
     expect(await axeViolations(page, '#tokens')).toEqual([]);
@@ -114,7 +157,9 @@ describe("a cell of the table and its token's turn", () => {
     const page = await openLesson();
     await turns(page).getByRole('radio', { name: 'D' }).check();
     await page.waitForFunction(() => document.getElementById('announcer')!.textContent);
-    expect(await page.locator('#announcer').innerText()).toMatch(/^D looks at D: score −3\.25, weight 1.%\. Output of D: 0\.78, 1\.20\.$/);
+    expect(await page.locator('#announcer').innerText()).toMatch(
+      /^D looks at D: score −3\.25, weight 1.%\. Output of D: 0\.78, 1\.20\.$/,
+    );
     await page.context().close();
   });
 

@@ -65,7 +65,8 @@ describe('the guess can be placed', () => {
     await page.getByRole('slider', { name: 'My guess, across' }).focus();
     for (let n = 0; n < 5; ++n) await page.keyboard.press('Shift+ArrowRight'); // 1.5 to 4
     for (let n = 0; n < 9; ++n) await page.keyboard.press('PageUp'); // 1.5 to 6
-    while (!(await show(page).evaluate((button) => button === document.activeElement))) await page.keyboard.press('Tab');
+    while (!(await show(page).evaluate((button) => button === document.activeElement)))
+      await page.keyboard.press('Tab');
     await page.keyboard.press('Enter');
     expect(await verdict(page)).toContain('Yes.');
     await page.context().close();
@@ -116,7 +117,8 @@ test('the steps come one by one, and go back', async () => {
   expect(counts).toEqual([3, 4, 5, 7, 7]);
   expect(await next.getAttribute('aria-disabled')).toBe('true');
   const numbers = await numbersOf(page, '[data-figure=turn-steps] tbody');
-  for (const shown of ['0.140', '0.284', '0.576', '0.707', '1.414', '2.121']) expect(numbers).toContain(shown);
+  for (const shown of ['0.140', '0.284', '0.576', '0.707', '1.414', '2.121'])
+    expect(numbers).toContain(shown);
   expect(await steps(page).innerText()).toContain('[4.28, 5.72]');
   await steps(page).getByRole('button', { name: 'Previous step' }).click();
   expect(await steps(page).innerText()).not.toContain('[4.28, 5.72]');
@@ -140,7 +142,8 @@ test('the check shows differences of rounding', async () => {
   const rows = steps(page).locator('.check tbody tr');
   await rows.first().waitFor();
   expect(await rows.count()).toBe(5);
-  for (const row of await rows.all()) expect(await row.locator('td').last().innerText()).toMatch(/^(0|−?\d\.\d × 10⁻([⁶⁷⁸⁹]|¹.))$/);
+  for (const row of await rows.all())
+    expect(await row.locator('td').last().innerText()).toMatch(/^(0|−?\d\.\d × 10⁻([⁶⁷⁸⁹]|¹.))$/);
   await page.context().close();
 });
 
@@ -154,7 +157,9 @@ test('nothing for axe-core to find, whatever is shown', async () => {
       await steps(page).getByRole('button', { name: 'Next step' }).click();
       expect(await axeViolations(page, '#turn')).toEqual([]);
     }
-    await page.locator('#turn details').evaluateAll((all) => all.forEach((d) => ((d as HTMLDetailsElement).open = true)));
+    await page
+      .locator('#turn details')
+      .evaluateAll((all) => all.forEach((d) => ((d as HTMLDetailsElement).open = true)));
     expect(await axeViolations(page, '#turn')).toEqual([]);
     await page.context().close();
   }
@@ -162,7 +167,10 @@ test('nothing for axe-core to find, whatever is shown', async () => {
 
 test('every number of the open steps comes from the engine', async () => {
   const hash = '#v=1&turn.step=4';
-  const [real, other] = [await openLesson({ hash }), await openLesson({ hash, before: kChangedEngine })];
+  const [real, other] = [
+    await openLesson({ hash }),
+    await openLesson({ hash, before: kChangedEngine }),
+  ];
   const [before, after] = [await numbersOf(real, '#turn'), await numbersOf(other, '#turn')];
   expect(before.length).toBeGreaterThan(30);
   expect(before.filter((text, n) => text === after[n])).toEqual([]);

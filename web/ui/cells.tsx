@@ -21,7 +21,17 @@ interface Heads {
 const count = (n: number) => Array.from({ length: n }, (_, i) => i);
 
 function Frame({
-  caption, rows, columns, rowHeads, rowNames, columnHeads, cellClass, class: kind = '', extraHead, extra, cell,
+  caption,
+  rows,
+  columns,
+  rowHeads,
+  rowNames,
+  columnHeads,
+  cellClass,
+  class: kind = '',
+  extraHead,
+  extra,
+  cell,
 }: Heads & {
   readonly extraHead?: ComponentChildren;
   readonly extra?: (row: number) => ComponentChildren;
@@ -97,7 +107,15 @@ export function cellMove(key: string, row: number, column: number, rows: number,
  * Each cell is a button. Tab goes to one of them, arrow keys to its neighbours; the cell with the focus is
  * the chosen one. It stays a plain table, so that the table commands of screen readers work in it.
  */
-export function ChosenCells({ cell, cellLabel, bar, chosen, stop, onChoose, ...heads }: ChosenCellsProps) {
+export function ChosenCells({
+  cell,
+  cellLabel,
+  bar,
+  chosen,
+  stop,
+  onChoose,
+  ...heads
+}: ChosenCellsProps) {
   const press = (row: number, column: number) => (event: KeyboardEvent) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const to = cellMove(event.key, row, column, heads.rows, heads.columns);
@@ -142,7 +160,14 @@ interface EditedCellsProps extends Heads {
   readonly onCommit: (joins: boolean) => void;
 }
 
-export function EditedCells({ value, range, cellLabel, onValue, onCommit, ...heads }: EditedCellsProps) {
+export function EditedCells({
+  value,
+  range,
+  cellLabel,
+  onValue,
+  onCommit,
+  ...heads
+}: EditedCellsProps) {
   return (
     <Frame
       {...heads}

@@ -7,7 +7,15 @@ import type { Field, Store } from './store.ts';
 import { fixed, short, t } from './text.ts';
 
 /** A number that the engine computed. Tests find all of them by this class. */
-export function Num({ value, digits = 2, text }: { value: number; digits?: number; text?: string }) {
+export function Num({
+  value,
+  digits = 2,
+  text,
+}: {
+  value: number;
+  digits?: number;
+  text?: string;
+}) {
   return <span class="num">{text ?? fixed(value, digits)}</span>;
 }
 
@@ -94,7 +102,14 @@ interface MatrixEditorProps {
 
 /** A matrix whose entries can be edited. */
 export function MatrixEditor({
-  store, field, columns, range, name, rowNames, rowLabels, columnNames,
+  store,
+  field,
+  columns,
+  range,
+  name,
+  rowNames,
+  rowLabels,
+  columnNames,
   onCommit = (joins) => store.commit(field.key, joins),
 }: MatrixEditorProps) {
   const values = field.value;
@@ -141,10 +156,22 @@ export function MatrixEditor({
   );
 }
 
-export function Switch({ label, value, onValue }: { label: string; value: boolean; onValue: (value: boolean) => void }) {
+export function Switch({
+  label,
+  value,
+  onValue,
+}: {
+  label: string;
+  value: boolean;
+  onValue: (value: boolean) => void;
+}) {
   return (
     <label class="switch">
-      <input type="checkbox" checked={value} onChange={(event) => onValue(event.currentTarget.checked)} />
+      <input
+        type="checkbox"
+        checked={value}
+        onChange={(event) => onValue(event.currentTarget.checked)}
+      />
       {label}
     </label>
   );
@@ -164,7 +191,12 @@ export function Choice<T extends string>({ legend, value, options, onValue }: Ch
       <legend>{legend}</legend>
       {options.map(([option, label]) => (
         <label key={option}>
-          <input type="radio" name={name} checked={option === value} onChange={() => onValue(option)} />
+          <input
+            type="radio"
+            name={name}
+            checked={option === value}
+            onChange={() => onValue(option)}
+          />
           {label}
         </label>
       ))}

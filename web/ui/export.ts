@@ -1,7 +1,18 @@
 // Saves what a figure shows: its drawings as one SVG or PNG, its numbers as CSV.
 const kStyles = [
-  'fill', 'fill-opacity', 'stroke', 'stroke-width', 'stroke-opacity', 'stroke-dasharray',
-  'stroke-linecap', 'stroke-linejoin', 'opacity', 'font-family', 'font-size', 'font-weight', 'text-anchor',
+  'fill',
+  'fill-opacity',
+  'stroke',
+  'stroke-width',
+  'stroke-opacity',
+  'stroke-dasharray',
+  'stroke-linecap',
+  'stroke-linejoin',
+  'opacity',
+  'font-family',
+  'font-size',
+  'font-weight',
+  'text-anchor',
 ];
 const kGap = 20;
 const kTitle = 30;
@@ -34,7 +45,10 @@ export function figureSvg(figure: Element): { text: string; width: number; heigh
     title.textContent = drawing.dataset.export ?? '';
     title.setAttribute('x', String(left + box.width / 2));
     title.setAttribute('y', '20');
-    title.setAttribute('style', `font:16px system-ui,sans-serif;text-anchor:middle;fill:${colours.color}`);
+    title.setAttribute(
+      'style',
+      `font:16px system-ui,sans-serif;text-anchor:middle;fill:${colours.color}`,
+    );
     const copy = styled(drawing);
     copy.setAttribute('x', String(left));
     copy.setAttribute('y', String(kTitle));

@@ -86,7 +86,9 @@ export function indices(...counts: readonly number[]): Codec<readonly number[]> 
     format: (values) => values.join('_'),
     parse: (text) => {
       const values = text.split('_').map((part) => (/^\d+$/.test(part) ? Number(part) : NaN));
-      return values.length === counts.length && values.every((v, n) => v < counts[n]) ? values : undefined;
+      return values.length === counts.length && values.every((v, n) => v < counts[n])
+        ? values
+        : undefined;
     },
   };
 }

@@ -70,7 +70,12 @@ export function Figure({ store, section, title, children, numbers, drawn = true 
       {link && (
         <label class="link">
           {t('figure.by-hand')}
-          <input type="text" readOnly value={link} onFocus={(event) => event.currentTarget.select()} />
+          <input
+            type="text"
+            readOnly
+            value={link}
+            onFocus={(event) => event.currentTarget.select()}
+          />
         </label>
       )}
     </div>

@@ -45,7 +45,16 @@ interface PlaneProps {
   readonly onTap?: (at: Point) => void;
 }
 
-export function Plane({ label, title, range, from = -range, grid = 1, children, handles, onTap }: PlaneProps) {
+export function Plane({
+  label,
+  title,
+  range,
+  from = -range,
+  grid = 1,
+  children,
+  handles,
+  onTap,
+}: PlaneProps) {
   const scale = scaleOf(from, range);
   const lines = [];
   for (let v = grid * Math.ceil(from / grid); v <= range; v += grid) {
@@ -60,14 +69,15 @@ export function Plane({ label, title, range, from = -range, grid = 1, children, 
       {title && <figcaption>{title}</figcaption>}
       {/* The sliders and the handle's own keys do all that a click does. */}
       <div class="plane-area" onClick={tap}>
-        <svg viewBox={`0 0 ${kSide} ${kSide}`} role="img" aria-label={label} data-export={title ?? label}>
+        <svg
+          viewBox={`0 0 ${kSide} ${kSide}`}
+          role="img"
+          aria-label={label}
+          data-export={title ?? label}
+        >
           <rect class="plane-back" width={kSide} height={kSide} />
           {lines.map((v) => (
-            <path
-              key={v}
-              class="grid"
-              d={`M${scale.x(v)} 0V${kSide}M0 ${scale.y(v)}H${kSide}`}
-            />
+            <path key={v} class="grid" d={`M${scale.x(v)} 0V${kSide}M0 ${scale.y(v)}H${kSide}`} />
           ))}
           <path class="axis" d={`M${scale.x(0)} 0V${kSide}M0 ${scale.y(0)}H${kSide}`} />
           <PlaneScale.Provider value={scale}>{children}</PlaneScale.Provider>
@@ -89,7 +99,17 @@ function pointAt(event: MouseEvent, area: HTMLElement, { from, to }: Scale): Poi
 // ---- Drawings -----------------------------------------------------------------------------------
 
 /** An arrow from the origin, or from `from`. */
-export function Arrow({ to, from = [0, 0], kind, label }: { to: Point; from?: Point; kind: string; label?: string }) {
+export function Arrow({
+  to,
+  from = [0, 0],
+  kind,
+  label,
+}: {
+  to: Point;
+  from?: Point;
+  kind: string;
+  label?: string;
+}) {
   const { x, y } = usePlane();
   const [x0, y0, x1, y1] = [x(from[0]), y(from[1]), x(to[0]), y(to[1])];
   const length = Math.hypot(x1 - x0, y1 - y0);
@@ -138,7 +158,10 @@ export function Mark({ at: [px, py], token, hollow, name = kTokenNames[token] }:
   const length = Math.hypot(px, py);
   const [dx, dy] = length > 0 ? [(18 * px) / length, (-18 * py) / length] : [18, 0];
   return (
-    <g class={`mark token-${token} ${hollow ? 'hollow' : ''}`} transform={`translate(${x(px)} ${y(py)})`}>
+    <g
+      class={`mark token-${token} ${hollow ? 'hollow' : ''}`}
+      transform={`translate(${x(px)} ${y(py)})`}
+    >
       <path d={kShapes[token % kShapes.length]} />
       <text x={dx} y={dy + 5} text-anchor="middle">
         {name}
@@ -159,7 +182,17 @@ export function TokenBadge({ token, name = kTokenNames[token] }: { token: number
   );
 }
 
-export function Segment({ from, to, kind, width }: { from: Point; to: Point; kind: string; width?: number }) {
+export function Segment({
+  from,
+  to,
+  kind,
+  width,
+}: {
+  from: Point;
+  to: Point;
+  kind: string;
+  width?: number;
+}) {
   const { x, y } = usePlane();
   return (
     <line
@@ -175,7 +208,12 @@ export function Segment({ from, to, kind, width }: { from: Point; to: Point; kin
 
 export function Polygon({ points, kind }: { points: readonly Point[]; kind: string }) {
   const { x, y } = usePlane();
-  return <polygon class={`polygon ${kind}`} points={points.map(([a, b]) => `${x(a)},${y(b)}`).join(' ')} />;
+  return (
+    <polygon
+      class={`polygon ${kind}`}
+      points={points.map(([a, b]) => `${x(a)},${y(b)}`).join(' ')}
+    />
+  );
 }
 
 export function Dot({ at, kind, radius = 4 }: { at: Point; kind: string; radius?: number }) {
@@ -203,7 +241,9 @@ export function keyMove(event: KeyboardEvent, [x, y]: Point, range: Range): Poin
   const step = event.shiftKey ? 0.5 : event.altKey ? 0.01 : 0.1;
   const length = Math.hypot(x, y);
   const longer = (by: number): Point =>
-    length === 0 ? [Math.max(0, by), 0] : [x * Math.max(0, 1 + by / length), y * Math.max(0, 1 + by / length)];
+    length === 0
+      ? [Math.max(0, by), 0]
+      : [x * Math.max(0, 1 + by / length), y * Math.max(0, 1 + by / length)];
   const turned = (by: number): Point => [
     x * Math.cos(by) - y * Math.sin(by),
     x * Math.sin(by) + y * Math.cos(by),

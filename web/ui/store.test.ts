@@ -118,5 +118,6 @@ test('clamped numbers are multiples of the step, without binary rests', () => {
 test('indices stay below their counts', () => {
   const codec = indices(3, 4);
   expect(codec.parse(codec.format([2, 3]))).toEqual([2, 3]);
-  for (const text of ['3_0', '0_4', '1', '1_1_1', '-1_0', '_', '1.5_0', '']) expect(codec.parse(text)).toBe(undefined);
+  for (const text of ['3_0', '0_4', '1', '1_1_1', '-1_0', '_', '1.5_0', ''])
+    expect(codec.parse(text)).toBe(undefined);
 });

@@ -34,7 +34,8 @@ function readable(value: number, text: string): string {
 
 /** With exactly `digits` digits after the point. Small ones that would show as 0 are given as powers. */
 export function fixed(value: number, digits: number): string {
-  if (value !== 0 && Math.abs(value) < 0.5 * 10 ** -digits && Math.abs(value) < 1e-4) return power(value);
+  if (value !== 0 && Math.abs(value) < 0.5 * 10 ** -digits && Math.abs(value) < 1e-4)
+    return power(value);
   const text = format(digits, digits).format(value);
   return readable(value, /^-0[.,]?0*$/.test(text) ? text.slice(1) : text);
 }
@@ -55,7 +56,9 @@ const kSuperscripts = '⁰¹²³⁴⁵⁶⁷⁸⁹';
 export function power(value: number): string {
   if (value === 0) return '0';
   const [mantissa, exponent] = value.toExponential(1).split('e');
-  const raised = [...String(Math.abs(Number(exponent)))].map((d) => kSuperscripts[Number(d)]).join('');
+  const raised = [...String(Math.abs(Number(exponent)))]
+    .map((d) => kSuperscripts[Number(d)])
+    .join('');
   return `${readable(value, format(1, 1).format(Number(mantissa)))} × 10${Number(exponent) < 0 ? '⁻' : ''}${raised}`;
 }
 

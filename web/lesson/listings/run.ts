@@ -23,12 +23,20 @@ function allClose(a: Matrix, b: Matrix): boolean {
   return a.data.every((x, n) => Math.abs(x - b.data[n]) <= 1e-6 + 1e-5 * Math.abs(b.data[n]));
 }
 
-const reordered = (m: Matrix, perm: readonly number[]) => fromRows(perm.map((row) => rowOf(m, row)), m.columns);
+const reordered = (m: Matrix, perm: readonly number[]) =>
+  fromRows(
+    perm.map((row) => rowOf(m, row)),
+    m.columns,
+  );
 
 /** The lines that attention.py prints. */
-export function runAttention(engine: Engine, { q, k, v, seed, d, perm }: AttentionInputs): string[] {
+export function runAttention(
+  engine: Engine,
+  { q, k, v, seed, d, perm }: AttentionInputs,
+): string[] {
   const { out, weights } = engine.attention(matrix(1, 2, q), matrix(3, 2, k), matrix(3, 2, v));
-  const rounded = (m: Matrix, digits: number) => arrayText([Array.from(rowOf(m, 0), (x) => round(x, digits))]);
+  const rounded = (m: Matrix, digits: number) =>
+    arrayText([Array.from(rowOf(m, 0), (x) => round(x, digits))]);
 
   const rng = engine.generator(seed);
   const x = matrix(perm.length, d, rng.normal(perm.length * d));
@@ -66,7 +74,10 @@ export async function runScaling(
   const rng = engine.generator(seed);
   try {
     const rows = Math.max(1, Math.floor(kPiece / d));
-    const pieces = Array.from({ length: Math.ceil(pairs / rows) }, (_, n) => [n * rows, Math.min(pairs, (n + 1) * rows)]);
+    const pieces = Array.from({ length: Math.ceil(pairs / rows) }, (_, n) => [
+      n * rows,
+      Math.min(pairs, (n + 1) * rows),
+    ]);
     const q: Matrix[] = [];
     for (const [first, end] of pieces) {
       q.push(matrix(end - first, d, rng.normal((end - first) * d)));
@@ -99,11 +110,15 @@ function array(values: readonly number[]): string {
   return `np.array([${rows.map((row) => `[${row.map(floatText).join(', ')}]`).join(', ')}])`;
 }
 
-const commented = (code: string, column: number, comment: string) => `${code.padEnd(column)}${comment}`;
+const commented = (code: string, column: number, comment: string) =>
+  `${code.padEnd(column)}${comment}`;
 const kColumn = 48; // where the comments of attention.py begin
 
 /** attention.py with other numbers in it. */
-export function attentionListing(text: string, { q, k, v, seed, d, perm }: AttentionInputs): string {
+export function attentionListing(
+  text: string,
+  { q, k, v, seed, d, perm }: AttentionInputs,
+): string {
   return replaced(text, [
     ['Q = np.array([[1.0, 2.0]])', `Q = ${array(q)}`],
     ['K = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])', `K = ${array(k)}`],
@@ -113,7 +128,11 @@ export function attentionListing(text: string, { q, k, v, seed, d, perm }: Atten
     ['size=(5, 4)', `size=(${perm.length}, ${d})`],
     [
       commented('Wq, Wk, Wv = rng.normal(size=(3, 4, 4))', kColumn, '# three random 4 x 4'),
-      commented(`Wq, Wk, Wv = rng.normal(size=(3, ${d}, ${d}))`, kColumn, `# three random ${d} x ${d}`),
+      commented(
+        `Wq, Wk, Wv = rng.normal(size=(3, ${d}, ${d}))`,
+        kColumn,
+        `# three random ${d} x ${d}`,
+      ),
     ],
     [
       commented('perm = [3, 0, 4, 1, 2]', kColumn, '#'),
@@ -131,7 +150,11 @@ export function scalingListing(text: string, { seed, pairs, d }: ScalingInputs):
     ['default_rng(0)', `default_rng(${seed})`],
     [
       commented('q = rng.normal(size=(10000, 64))', column, '# 10,000 random queries, d_k = 64'),
-      commented(`q = rng.normal(size=(${pairs}, ${d}))`, column, `# ${many} random queries, d_k = ${d}`),
+      commented(
+        `q = rng.normal(size=(${pairs}, ${d}))`,
+        column,
+        `# ${many} random queries, d_k = ${d}`,
+      ),
     ],
     ['k = rng.normal(size=(10000, 64))', `k = rng.normal(size=(${pairs}, ${d}))`],
     ['# 10,000 dot products', `# ${many} dot products`],

@@ -112,7 +112,9 @@ export function dotSection({ engine, store }: Lesson) {
               <Num value={lengths[1]} />
             </dd>
             <dt>{t('dot.angle')}</dt>
-            <dd>{Number.isNaN(angle) ? '–' : <Num value={angle} text={`${fixed(angle, 0)}°`} />}</dd>
+            <dd>
+              {Number.isNaN(angle) ? '–' : <Num value={angle} text={`${fixed(angle, 0)}°`} />}
+            </dd>
           </dl>
           <div class="pair">
             {[a, b].map((field, n) => (
@@ -124,7 +126,9 @@ export function dotSection({ engine, store }: Lesson) {
                     value={field.value[axis]}
                     range={kPlane}
                     label={t(axis === 0 ? 'plane.x' : 'plane.y', { label: n === 0 ? 'a' : 'b' })}
-                    onValue={(value) => field.set(axis === 0 ? [value, field.value[1]] : [field.value[0], value])}
+                    onValue={(value) =>
+                      field.set(axis === 0 ? [value, field.value[1]] : [field.value[0], value])
+                    }
                     onCommit={(joins) => moved(joins, field.key)}
                   />
                 ))}
@@ -151,7 +155,13 @@ export function dotSection({ engine, store }: Lesson) {
     const product = engine.matmul(matrix(3, 2, rows.value), matrix(2, 1, u)).data;
     return (
       <div class="product">
-        <MatrixEditor store={store} field={rows} columns={2} range={kEntries} name={t('dot.matrix')} />
+        <MatrixEditor
+          store={store}
+          field={rows}
+          columns={2}
+          range={kEntries}
+          name={t('dot.matrix')}
+        />
         <span aria-hidden="true">×</span>
         <table class="matrix" aria-label="a">
           <tbody>

@@ -33,7 +33,13 @@ export function figureSection(lesson: Lesson) {
   function Checked() {
     const { keys, out } = model.steps.value;
     const plain = () =>
-      plainAttention(model.q.value, model.keysUsed.value, pairs(model.values.value), kScale, model.seen.value);
+      plainAttention(
+        model.q.value,
+        model.keysUsed.value,
+        pairs(model.values.value),
+        kScale,
+        model.seen.value,
+      );
     return <Check weights={keys.map((k) => k.weight)} out={out} plain={plain} />;
   }
 
@@ -47,7 +53,14 @@ export function figureSection(lesson: Lesson) {
       ...kTokens.map((n) => {
         const k = keys[n];
         const shown = k.live ? [k.dot, k.score, k.exp] : ['', '', ''];
-        return [`key ${kTokenNames[n]}`, ...used[n], ...values[n], Number(k.live), ...shown, k.weight];
+        return [
+          `key ${kTokenNames[n]}`,
+          ...used[n],
+          ...values[n],
+          Number(k.live),
+          ...shown,
+          k.weight,
+        ];
       }),
       ['result', '', '', ...out, '', '', '', '', ''],
     ];

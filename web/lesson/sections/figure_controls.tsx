@@ -59,8 +59,12 @@ export function WeightTable({ model }: { model: FigureModel }) {
         <tfoot>
           <tr>
             <th scope="row">{t('turn.foot')}</th>
-            <td>{any && <Told message={{ text: 'turn.max', numbers: { max: fixed(max, 3) } }} />}</td>
-            <td>{any && <Told message={{ text: 'turn.sum', numbers: { sum: fixed(sum, 3) } }} />}</td>
+            <td>
+              {any && <Told message={{ text: 'turn.max', numbers: { max: fixed(max, 3) } }} />}
+            </td>
+            <td>
+              {any && <Told message={{ text: 'turn.sum', numbers: { sum: fixed(sum, 3) } }} />}
+            </td>
             <td colSpan={2} />
           </tr>
         </tfoot>
@@ -90,7 +94,15 @@ export function Controls({ model }: { model: FigureModel }) {
   );
 }
 
-function FlagSwitch({ model, field, label }: { model: FigureModel; field: Field<boolean>; label: string }) {
+function FlagSwitch({
+  model,
+  field,
+  label,
+}: {
+  model: FigureModel;
+  field: Field<boolean>;
+  label: string;
+}) {
   return (
     <Switch
       label={t(label)}
@@ -176,7 +188,9 @@ export function Editors({ model }: { model: FigureModel }) {
         columns={2}
         range={kPlane}
         name={t(label)}
-        rowNames={kTokenNames.slice(0, 4).map((_, n) => <TokenBadge key={n} token={n} />)}
+        rowNames={kTokenNames.slice(0, 4).map((_, n) => (
+          <TokenBadge key={n} token={n} />
+        ))}
         rowLabels={kTokenNames}
         onCommit={(joins) => model.moved(field.key, joins)}
       />
@@ -195,7 +209,9 @@ export function Editors({ model }: { model: FigureModel }) {
 
 /** A weight in percent; one that would be shown as 0 but isn't is said to be less than what can be shown. */
 function share(weight: number): string {
-  return weight > 0 && weight < 5e-4 ? t('figure.tiny', { least: percent(1e-3, 1) }) : percent(weight, 1);
+  return weight > 0 && weight < 5e-4
+    ? t('figure.tiny', { least: percent(1e-3, 1) })
+    : percent(weight, 1);
 }
 
 const kTimes = [1, 2, 4, 8, 32];

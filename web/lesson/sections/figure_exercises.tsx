@@ -28,8 +28,11 @@ export function exercises(model: FigureModel): Record<string, ComponentType> {
   /** Exercises whose statement has been seen to hold. */
   const solved = signal<ReadonlySet<number>>(new Set());
   const open = model.exercise;
-  const line = computed<Line | undefined>(() => (open.value > 0 ? lineOf(open.value, model, won.value) : undefined));
-  const saidOf = ({ done, message }: Line) => (done ? `${t('figure.done')} ${say(message)}` : say(message));
+  const line = computed<Line | undefined>(() =>
+    open.value > 0 ? lineOf(open.value, model, won.value) : undefined,
+  );
+  const saidOf = ({ done, message }: Line) =>
+    done ? `${t('figure.done')} ${say(message)}` : say(message);
   /** The exercise that was opened just now and isn't announced yet. */
   let opened = 0;
   model.tell = () => {
@@ -44,7 +47,8 @@ export function exercises(model: FigureModel): Record<string, ComponentType> {
     else if (!won.peek().has(winner)) won.value = new Set([...won.peek(), winner]);
   });
   effect(() => {
-    if (line.value?.done && !solved.peek().has(open.value)) solved.value = new Set([...solved.peek(), open.value]);
+    if (line.value?.done && !solved.peek().has(open.value))
+      solved.value = new Set([...solved.peek(), open.value]);
   });
   // The texts are in the page, so that they can be read without scripts; all but one are hidden.
   effect(() => {
@@ -76,7 +80,11 @@ export function exercises(model: FigureModel): Record<string, ComponentType> {
       <nav class="chooser" aria-label={t('figure.exercises')}>
         <ul>
           <li>
-            <button type="button" aria-current={open.value === 0 ? 'true' : undefined} onClick={() => show(0)}>
+            <button
+              type="button"
+              aria-current={open.value === 0 ? 'true' : undefined}
+              onClick={() => show(0)}
+            >
               {t('figure.free')}
             </button>
           </li>
@@ -87,7 +95,10 @@ export function exercises(model: FigureModel): Record<string, ComponentType> {
                 <button
                   type="button"
                   aria-current={open.value === n ? 'true' : undefined}
-                  aria-label={t(ticked ? 'figure.exercise-done' : 'figure.exercise', { n, title: titleOf(n) })}
+                  aria-label={t(ticked ? 'figure.exercise-done' : 'figure.exercise', {
+                    n,
+                    title: titleOf(n),
+                  })}
                   onClick={() => show(n)}
                 >
                   {n}
@@ -119,11 +130,7 @@ export function exercises(model: FigureModel): Record<string, ComponentType> {
         )}
         <div class="try">
           {kSetUps[n].map((_, which) => (
-            <button
-              key={which}
-              type="button"
-              onClick={() => setUp(n, which)}
-            >
+            <button key={which} type="button" onClick={() => setUp(n, which)}>
               {t(which === 0 ? 'figure.set-up' : `figure.${n}-set-up`)}
             </button>
           ))}
@@ -181,8 +188,7 @@ export function exercises(model: FigureModel): Record<string, ComponentType> {
     );
     return (
       <span class="shifts" role="group" aria-label={t('figure.all-keys')}>
-        {t('figure.all-keys')}{' '}
-        {button('figure.to-left', '←', -kShift, 0)}
+        {t('figure.all-keys')} {button('figure.to-left', '←', -kShift, 0)}
         {button('figure.to-right', '→', kShift, 0)}
         {button('figure.to-top', '↑', 0, kShift)}
         {button('figure.to-bottom', '↓', 0, -kShift)}

@@ -2,7 +2,8 @@
 import { at, fromRows, transposed, type Engine } from '../../engine/engine.ts';
 import type { Point } from '../../ui/plane.tsx';
 
-const cross = (o: Point, a: Point, b: Point) => (a[0] - o[0]) * (b[1] - o[1]) - (a[1] - o[1]) * (b[0] - o[0]);
+const cross = (o: Point, a: Point, b: Point) =>
+  (a[0] - o[0]) * (b[1] - o[1]) - (a[1] - o[1]) * (b[0] - o[0]);
 
 /** The convex hull, counterclockwise from its leftmost point. */
 export function hull(points: readonly Point[]): Point[] {
@@ -88,7 +89,8 @@ export function edge(angle: number, side: number): Point {
 /** A place for a cone's name: in its middle near the edge, or to one side of that if a point is in the way. */
 export function coneLabel({ from, to }: Cone, side: number, points: readonly Point[]): Point {
   const places = [0.5, 0.3, 0.7].map((share) => edge(from + share * (to - from), side));
-  const free = ([x, y]: Point) => points.every(([a, b]) => Math.abs(a - x) > 0.75 || Math.abs(b - y) > 0.5);
+  const free = ([x, y]: Point) =>
+    points.every(([a, b]) => Math.abs(a - x) > 0.75 || Math.abs(b - y) > 0.5);
   return places.find(free) ?? places[0];
 }
 

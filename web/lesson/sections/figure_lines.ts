@@ -26,8 +26,14 @@ export function listed(tokens: readonly number[]): string {
 
 const visible = (model: FigureModel) => kTokens.filter((n) => model.seen.value[n]);
 const weights = (model: FigureModel) => model.steps.value.keys.map((k) => k.weight);
-const todo = (text: string, rest: Omit<Message, 'text'> = {}): Line => ({ done: false, message: { text, ...rest } });
-const done = (text: string, rest: Omit<Message, 'text'> = {}): Line => ({ done: true, message: { text, ...rest } });
+const todo = (text: string, rest: Omit<Message, 'text'> = {}): Line => ({
+  done: false,
+  message: { text, ...rest },
+});
+const done = (text: string, rest: Omit<Message, 'text'> = {}): Line => ({
+  done: true,
+  message: { text, ...rest },
+});
 const place = (out: ArrayLike<number>) => ({ x: fixed(out[0], 2), y: fixed(out[1], 2) });
 
 function zeroQuery(model: FigureModel): Line {
@@ -47,7 +53,9 @@ function longerQuery(model: FigureModel): Line {
   const { state, length } = model;
   const short = Math.hypot(...startOf(2).q);
   if (length < 1.9 * short) {
-    return todo('figure.2-todo', { numbers: { entropy: fixed(model.entropyOf(model.steps.value), 2) } });
+    return todo('figure.2-todo', {
+      numbers: { entropy: fixed(model.entropyOf(model.steps.value), 2) },
+    });
   }
   const before = model.stepsOf(state, (kScale * short) / length);
   const now = model.steps.value;
@@ -70,7 +78,11 @@ function directionChooses(model: FigureModel, won: ReadonlySet<number>): Line {
   const had = [...won].sort();
   if (winners.some((n) => !won.has(n))) {
     return todo('figure.3-todo', {
-      words: { angle: fixed(model.angle, 0), winner: name(winner), had: had.length > 0 ? listed(had) : '–' },
+      words: {
+        angle: fixed(model.angle, 0),
+        winner: name(winner),
+        had: had.length > 0 ? listed(had) : '–',
+      },
       numbers: { weight: percent(weights(model)[winner]) },
     });
   }
@@ -88,9 +100,14 @@ function longestShadow(model: FigureModel): Line {
   const to: Point = [model.q.value[0], model.q.value[1]];
   const away = model.lengthsOf(pairs(model.keys.value).map(([x, y]) => [x - to[0], y - to[1]]));
   const nearest = argmax(away.map((distance) => -distance));
-  const numbers = { d: fixed(shadows[kD], 2), other: fixed(shadows[winner], 2), weight: percent(keys[winner].weight) };
+  const numbers = {
+    d: fixed(shadows[kD], 2),
+    other: fixed(shadows[winner], 2),
+    weight: percent(keys[winner].weight),
+  };
   const words = { winner: name(winner), nearest: name(nearest) };
-  if (winner === kD) return done(model.normalise.value ? 'figure.4-cosine' : 'figure.4-done', { words, numbers });
+  if (winner === kD)
+    return done(model.normalise.value ? 'figure.4-cosine' : 'figure.4-done', { words, numbers });
   return todo('figure.4-todo', { words, numbers: { ...numbers, near: fixed(away[nearest], 2) } });
 }
 
@@ -99,7 +116,8 @@ function innerKey(model: FigureModel): Line {
   const winner = model.winner.value;
   const numbers = { weight: percent(weights(model)[winner]), d: percent(weights(model)[kD]) };
   const words = { winner: name(winner) };
-  if (winner === kD && region) return done(model.normalise.value ? 'figure.5-circle' : 'figure.5-done', { words, numbers });
+  if (winner === kD && region)
+    return done(model.normalise.value ? 'figure.5-circle' : 'figure.5-done', { words, numbers });
   return todo(region ? 'figure.5-outside' : 'figure.5-inside', { words, numbers });
 }
 
@@ -132,13 +150,19 @@ function insideShape(model: FigureModel): Line {
 
 function valuesOnly(model: FigureModel): Line {
   const old = startOf(8).values;
-  const moved = kTokens.filter((n) => [0, 1].some((axis) => model.values.value[2 * n + axis] !== old[2 * n + axis]));
+  const moved = kTokens.filter((n) =>
+    [0, 1].some((axis) => model.values.value[2 * n + axis] !== old[2 * n + axis]),
+  );
   if (moved.length === 0) return todo('figure.8-todo');
   const before = model.stepsOf({ ...model.state, values: old });
   const same = before.keys.every((k, n) => k.weight === weights(model)[n]);
   return done(same ? 'figure.8-done' : 'figure.8-changed', {
     words: { tokens: listed(moved) },
-    numbers: { x0: fixed(before.out[0], 2), y0: fixed(before.out[1], 2), ...place(model.steps.value.out) },
+    numbers: {
+      x0: fixed(before.out[0], 2),
+      y0: fixed(before.out[1], 2),
+      ...place(model.steps.value.out),
+    },
   });
 }
 
@@ -148,7 +172,9 @@ function masked(model: FigureModel): Line {
   if (tokens.length === 0) return done('figure.9-none', { numbers: place(model.steps.value.out) });
   const now = weights(model);
   if (model.seen.value[kC] || tokens.length < 2) {
-    return todo(tokens.length < 2 ? 'figure.9-few' : 'figure.9-todo', { numbers: { c: percent(now[kC]) } });
+    return todo(tokens.length < 2 ? 'figure.9-few' : 'figure.9-todo', {
+      numbers: { c: percent(now[kC]) },
+    });
   }
   const [a, b] = [...tokens].sort((x, y) => now[y] - now[x]);
   return done('figure.9-done', {
@@ -163,7 +189,15 @@ function masked(model: FigureModel): Line {
 
 type Judge = (model: FigureModel, won: ReadonlySet<number>) => Line;
 const kJudges: readonly Judge[] = [
-  zeroQuery, longerQuery, directionChooses, longestShadow, innerKey, movedTogether, insideShape, valuesOnly, masked,
+  zeroQuery,
+  longerQuery,
+  directionChooses,
+  longestShadow,
+  innerKey,
+  movedTogether,
+  insideShape,
+  valuesOnly,
+  masked,
 ];
 
 export function lineOf(exercise: number, model: FigureModel, won: ReadonlySet<number>): Line {

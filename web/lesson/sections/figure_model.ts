@@ -76,7 +76,11 @@ export class FigureModel {
     this.cones = store.field('figure.cones', flag(), kFigure.cones);
     this.shadows = store.field('figure.shadows', flag(), kFigure.shadows);
     this.trail = store.field('figure.trail', flag(), true);
-    this.exercise = store.field('figure-exercise.open', number({ min: 0, max: kExercises, step: 1 }), 0);
+    this.exercise = store.field(
+      'figure-exercise.open',
+      number({ min: 0, max: kExercises, step: 1 }),
+      0,
+    );
 
     this.keysUsed = computed(() => this.used(this.keys.value, this.normalise.value));
     this.steps = computed(() => this.stepsOf(this.state));
@@ -102,7 +106,10 @@ export class FigureModel {
   /** One token's turn at any state, also one that isn't shown. */
   stepsOf({ q, keys, values, seen, normalise }: FigureState, scale = kScale): RowSteps {
     const used = fromRows(this.used(keys, normalise));
-    return this.engine.steps(fromRows([q]), used, fromRows(pairs(values)), 0, { mask: seen, scale });
+    return this.engine.steps(fromRows([q]), used, fromRows(pairs(values)), 0, {
+      mask: seen,
+      scale,
+    });
   }
 
   /** 0: one token has all the weight; ln n: n tokens share it. -sum of p ln p, from ln p = s - lse. */
@@ -110,8 +117,16 @@ export class FigureModel {
     const visible = keys.filter(({ live }) => live);
     if (visible.length === 0) return NaN;
     const mean = this.engine.matmul(
-      matrix(1, visible.length, visible.map((k) => k.weight)),
-      matrix(visible.length, 1, visible.map((k) => k.score)),
+      matrix(
+        1,
+        visible.length,
+        visible.map((k) => k.weight),
+      ),
+      matrix(
+        visible.length,
+        1,
+        visible.map((k) => k.score),
+      ),
     ).data[0];
     return Math.max(0, lse - mean);
   }

@@ -1,6 +1,16 @@
 // The two panels: keys and the query; values and the result.
 import type { Point } from '../../ui/plane.tsx';
-import { Arrow, Dot, Handle, kTokenNames, Mark, Plane, Polygon, Segment, usePlane } from '../../ui/plane.tsx';
+import {
+  Arrow,
+  Dot,
+  Handle,
+  kTokenNames,
+  Mark,
+  Plane,
+  Polygon,
+  Segment,
+  usePlane,
+} from '../../ui/plane.tsx';
 import { clamp } from '../../ui/fields.ts';
 import type { Field } from '../../ui/store.ts';
 import { fixed, percent, t, vector } from '../../ui/text.ts';
@@ -21,7 +31,12 @@ function place(field: Field<readonly number[]>, token: number) {
 }
 
 /** A handle for each key or each value. */
-function TokenHandles({ model, field, label, start }: {
+function TokenHandles({
+  model,
+  field,
+  label,
+  start,
+}: {
   model: FigureModel;
   field: Field<readonly number[]>;
   label: string;
@@ -58,8 +73,9 @@ export function shiftKeys(model: FigureModel, dx: number, dy: number): void {
 }
 
 function centreOf(points: readonly Point[]): Point {
-  return [0, 1].map((axis) => clamp(points.reduce((sum, p) => sum + p[axis], 0) / points.length, kPlane)) as
-    unknown as Point;
+  return [0, 1].map((axis) =>
+    clamp(points.reduce((sum, p) => sum + p[axis], 0) / points.length, kPlane),
+  ) as unknown as Point;
 }
 
 export function KeyPlane({ model }: { model: FigureModel }) {
@@ -74,11 +90,15 @@ export function KeyPlane({ model }: { model: FigureModel }) {
     keys: used.map((p, n) => `${kTokenNames[n]} ${vector(p)}`).join(', '),
     query: vector(tip),
   });
-  const regions = [...new Set(model.regions.value.map((c) => kTokenNames[c.token]))].sort().join(', ');
+  const regions = [...new Set(model.regions.value.map((c) => kTokenNames[c.token]))]
+    .sort()
+    .join(', ');
   return (
     <Plane
       title={t('figure.key-plane')}
-      label={model.cones.value ? `${drawn} ${t('figure.cone-drawing', { tokens: regions })}` : drawn}
+      label={
+        model.cones.value ? `${drawn} ${t('figure.cone-drawing', { tokens: regions })}` : drawn
+      }
       range={kRange}
       onTap={([x, y]) => {
         model.q.set(Math.hypot(x, y) < kSnap ? kCentre : [x, y]);
@@ -124,7 +144,9 @@ export function KeyPlane({ model }: { model: FigureModel }) {
       {used.map((p, n) => (
         <Segment key={n} from={kCentre} to={p} kind={`spoke token-${n}`} />
       ))}
-      {model.normalise.value && editing && raw.map((p, n) => <Segment key={n} from={used[n]} to={p} kind="helper" />)}
+      {model.normalise.value &&
+        editing &&
+        raw.map((p, n) => <Segment key={n} from={used[n]} to={p} kind="helper" />)}
       {model.shadows.value && <Shadows model={model} />}
       {used.map((p, n) => (
         <Mark key={n} at={p} token={n} hollow={!seen[n]} />
@@ -145,7 +167,11 @@ function Cones({ model }: { model: FigureModel }) {
   return (
     <>
       {model.regions.value.map((cone) => (
-        <Polygon key={cone.from} points={coneShape(cone, kRange)} kind={`cone token-${cone.token}`} />
+        <Polygon
+          key={cone.from}
+          points={coneShape(cone, kRange)}
+          kind={`cone token-${cone.token}`}
+        />
       ))}
       {model.regions.value.map((cone) => (
         <Caption
@@ -167,7 +193,11 @@ function Shadows({ model }: { model: FigureModel }) {
   const [x, y] = model.q.value;
   return (
     <>
-      <Segment from={edge(Math.atan2(y, x), kRange)} to={edge(Math.atan2(-y, -x), kRange)} kind="helper" />
+      <Segment
+        from={edge(Math.atan2(y, x), kRange)}
+        to={edge(Math.atan2(-y, -x), kRange)}
+        kind="helper"
+      />
       {model.steps.value.keys
         .filter((k) => k.live)
         .map(({ key, dot }) => {
@@ -197,7 +227,10 @@ function Trail({ points }: { points: readonly Point[] }) {
           key={n}
           class="trail"
           opacity={0.25 + (0.5 * n) / (kTrailParts - 1)}
-          d={points.slice(n * size, (n + 1) * size).map((p) => `M${x(p[0]).toFixed(1)} ${y(p[1]).toFixed(1)}h0`).join('')}
+          d={points
+            .slice(n * size, (n + 1) * size)
+            .map((p) => `M${x(p[0]).toFixed(1)} ${y(p[1]).toFixed(1)}h0`)
+            .join('')}
         />
       ))}
     </>
@@ -215,7 +248,9 @@ export function ValuePlane({ model }: { model: FigureModel }) {
     <Plane
       title={t('figure.value-plane')}
       label={t('figure.value-drawing', {
-        values: points.map((p, n) => `${kTokenNames[n]} ${vector(p)}, ${percent(keys[n].weight)}`).join('; '),
+        values: points
+          .map((p, n) => `${kTokenNames[n]} ${vector(p)}, ${percent(keys[n].weight)}`)
+          .join('; '),
         x: fixed(result[0], 1),
         y: fixed(result[1], 1),
       })}
@@ -233,7 +268,13 @@ export function ValuePlane({ model }: { model: FigureModel }) {
     >
       <Polygon points={hull(points.filter((_, n) => seen[n]))} kind="hull" />
       <Trail points={model.past.value} />
-      {any && points.map((p, n) => seen[n] && <WeightLine key={n} from={result} to={p} token={n} weight={keys[n].weight} />)}
+      {any &&
+        points.map(
+          (p, n) =>
+            seen[n] && (
+              <WeightLine key={n} from={result} to={p} token={n} weight={keys[n].weight} />
+            ),
+        )}
       {points.map((p, n) => (
         <Mark key={n} at={p} token={n} hollow={!seen[n]} />
       ))}

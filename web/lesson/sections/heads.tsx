@@ -18,7 +18,11 @@ const kKinds = ['q', 'k', 'v', 'o'] as const;
 
 export function headsSection({ engine, store }: Lesson) {
   const chosen = store.field('heads.look.token', oneOf(...kNames), 'A');
-  const count = store.field('heads.cost.count', oneOf(...kHeadCounts), String(kOriginal.heads) as '8');
+  const count = store.field(
+    'heads.cost.count',
+    oneOf(...kHeadCounts),
+    String(kOriginal.heads) as '8',
+  );
   const entries = numbers(16, kEntries);
   const matrices = {
     q: store.field('heads.look.q', entries, kMatrices.q),
@@ -29,7 +33,9 @@ export function headsSection({ engine, store }: Lesson) {
   const tokens = tokenMatrix();
 
   function compute() {
-    const w = Object.fromEntries(kKinds.map((kind) => [kind, matrices[kind].value])) as unknown as Matrices;
+    const w = Object.fromEntries(
+      kKinds.map((kind) => [kind, matrices[kind].value]),
+    ) as unknown as Matrices;
     return { one: multiHead(engine, tokens, w, 1), two: multiHead(engine, tokens, w, 2) };
   }
 
@@ -108,7 +114,11 @@ export function headsSection({ engine, store }: Lesson) {
             <Looks
               key={name}
               title={name}
-              label={t('heads.drawing', { head: name, token: thingText(token), weights: looks(weights[n]) })}
+              label={t('heads.drawing', {
+                head: name,
+                token: thingText(token),
+                weights: looks(weights[n]),
+              })}
               chosen={token}
               weights={weights[n]}
               onChoose={choose}
@@ -116,7 +126,12 @@ export function headsSection({ engine, store }: Lesson) {
           ))}
         </div>
         <div class="heads-tables">
-          <div class="heads-scroll" role="region" aria-label={t('heads.weights-table')} tabIndex={0}>
+          <div
+            class="heads-scroll"
+            role="region"
+            aria-label={t('heads.weights-table')}
+            tabIndex={0}
+          >
             <table class="heads-table heads-weights">
               <caption>{t('heads.weights-of', { token: kNames[token] })}</caption>
               <thead>
@@ -137,7 +152,10 @@ export function headsSection({ engine, store }: Lesson) {
                     </th>
                     {weights.map((row, head) => (
                       <td key={head}>
-                        <span class="heads-bar" style={{ inlineSize: `${50 * Math.min(1, Math.max(0, row[n]))}%` }} />
+                        <span
+                          class="heads-bar"
+                          style={{ inlineSize: `${50 * Math.min(1, Math.max(0, row[n]))}%` }}
+                        />
                         <Num value={row[n]} digits={3} />
                       </td>
                     ))}
@@ -146,7 +164,12 @@ export function headsSection({ engine, store }: Lesson) {
               </tbody>
             </table>
           </div>
-          <div class="heads-scroll" role="region" aria-label={t('heads.results-table')} tabIndex={0}>
+          <div
+            class="heads-scroll"
+            role="region"
+            aria-label={t('heads.results-table')}
+            tabIndex={0}
+          >
             <table class="heads-table heads-results">
               <caption>{t('heads.results-of', { token: kNames[token] })}</caption>
               <thead>
@@ -218,7 +241,13 @@ export function headsSection({ engine, store }: Lesson) {
             {kKinds.map((kind) => {
               const heads = [1, 1, 2, 2].map((head) => t('heads.head', { head }));
               return (
-                <div class="heads-scroll" key={kind} role="region" aria-label={t(`heads.matrix-${kind}`)} tabIndex={0}>
+                <div
+                  class="heads-scroll"
+                  key={kind}
+                  role="region"
+                  aria-label={t(`heads.matrix-${kind}`)}
+                  tabIndex={0}
+                >
                   <p class="heads-name">{t(`heads.matrix-${kind}`)}</p>
                   <MatrixEditor
                     store={store}

@@ -23,7 +23,9 @@ export function columns(m: Matrix, first: number, end: number): Matrix {
 function joined(parts: readonly Matrix[]): Matrix {
   return fromRows(
     Array.from({ length: parts[0].rows }, (_, row) =>
-      parts.flatMap((part) => [...part.data.subarray(row * part.columns, (row + 1) * part.columns)]),
+      parts.flatMap((part) => [
+        ...part.data.subarray(row * part.columns, (row + 1) * part.columns),
+      ]),
     ),
   );
 }
@@ -31,7 +33,8 @@ function joined(parts: readonly Matrix[]): Matrix {
 /** q = W_Q x for each row x of `tokens`, and so on. Head h has the h-th share of the rows of W_Q, W_K and W_V. */
 export function multiHead(engine: Engine, tokens: Matrix, w: Matrices, heads: number): MultiHead {
   const d = tokens.columns;
-  const times = (values: readonly number[], x: Matrix) => engine.matmul(x, transposed(matrix(d, d, values)));
+  const times = (values: readonly number[], x: Matrix) =>
+    engine.matmul(x, transposed(matrix(d, d, values)));
   const [query, key, value] = [w.q, w.k, w.v].map((values) => times(values, tokens));
   const size = d / heads;
   const made = Array.from({ length: heads }, (_, h) => {
@@ -59,7 +62,14 @@ export function cost(engine: Engine, d: number, heads: number, tokens: number): 
   const product = (...factors: number[]) =>
     factors.reduce((a, b) => engine.matmul(matrix(1, 1, [a]), matrix(1, 1, [b])).data[0]);
   const sum = (...terms: number[]) =>
-    engine.matmul(matrix(1, terms.length, terms), matrix(terms.length, 1, terms.map(() => 1))).data[0];
+    engine.matmul(
+      matrix(1, terms.length, terms),
+      matrix(
+        terms.length,
+        1,
+        terms.map(() => 1),
+      ),
+    ).data[0];
   const size = d / heads;
   const perHead = product(size, d);
   const allHeads = product(3, heads, perHead);

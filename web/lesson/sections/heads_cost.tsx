@@ -26,7 +26,8 @@ function calls(engine: Engine, x: Matrix, w: Matrix, heads: number): (() => unkn
   return [...Array.from({ length: heads }, () => head).flat(), () => engine.matmul(x, w)];
 }
 
-const median = (values: readonly number[]) => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)];
+const median = (values: readonly number[]) =>
+  [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)];
 
 /** Medians of the milliseconds that one head and `heads` heads take, run in turn. */
 export async function measure(
@@ -66,7 +67,9 @@ interface CostProps {
 
 export function Costs({ engine, store, count }: CostProps) {
   const [progress, setProgress] = useState<number | undefined>();
-  const [measured, setMeasured] = useState<{ heads: number; times: readonly [number, number] } | undefined>();
+  const [measured, setMeasured] = useState<
+    { heads: number; times: readonly [number, number] } | undefined
+  >();
   const heads = Number(count.value);
   const { size, tokens } = kOriginal;
   const costs = [1, heads].map((h) => cost(engine, size, h, tokens));
@@ -133,7 +136,10 @@ export function Costs({ engine, store, count }: CostProps) {
             </thead>
             <tbody>
               {lines.map(([key, values]) => (
-                <tr key={key} class={key === 'parameters' || key === 'multiplications' ? 'heads-total' : ''}>
+                <tr
+                  key={key}
+                  class={key === 'parameters' || key === 'multiplications' ? 'heads-total' : ''}
+                >
                   <th scope="row">{t(`heads.${key}`, { size, tokens })}</th>
                   {values.map((value, n) => (
                     <td key={n}>
@@ -152,12 +158,21 @@ export function Costs({ engine, store, count }: CostProps) {
           </table>
         </div>
         <div class="heads-measure">
-          <button type="button" class="primary" disabled={progress !== undefined} onClick={() => void run()}>
+          <button
+            type="button"
+            class="primary"
+            disabled={progress !== undefined}
+            onClick={() => void run()}
+          >
             {t('heads.measure')}
           </button>
-          {progress !== undefined && <progress value={progress} max={1} aria-label={t('heads.progress')} />}
+          {progress !== undefined && (
+            <progress value={progress} max={1} aria-label={t('heads.progress')} />
+          )}
           {now && progress === undefined && (
-            <span class="heads-ratio">{t('heads.ratio', { heads, ratio: fixed(now[1] / now[0], 2) })}</span>
+            <span class="heads-ratio">
+              {t('heads.ratio', { heads, ratio: fixed(now[1] / now[0], 2) })}
+            </span>
           )}
         </div>
       </div>

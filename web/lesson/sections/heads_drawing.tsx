@@ -2,7 +2,11 @@
 import { t } from '../../ui/text.ts';
 import { kColours, kShapeNames, kThings } from '../start/heads.ts';
 
-const kPaths = ['M-10 0A10 10 0 1 0 10 0A10 10 0 1 0 -10 0Z', 'M-9.5 -9.5H9.5V9.5H-9.5Z', 'M0 -12L11.5 8.5H-11.5Z'];
+const kPaths = [
+  'M-10 0A10 10 0 1 0 10 0A10 10 0 1 0 -10 0Z',
+  'M-9.5 -9.5H9.5V9.5H-9.5Z',
+  'M0 -12L11.5 8.5H-11.5Z',
+];
 const [kWidth, kHeight] = [300, 230];
 const x = (shape: number) => 110 + 75 * shape;
 const y = (colour: number) => 62 + 66 * colour;
@@ -40,7 +44,10 @@ export function Looks({ title, label, chosen, weights, onChoose }: LooksProps) {
   const from = kThings[chosen];
   const tap = (event: MouseEvent) => {
     const box = (event.currentTarget as Element).getBoundingClientRect();
-    const at = [(kWidth * (event.clientX - box.left)) / box.width, (kHeight * (event.clientY - box.top)) / box.height];
+    const at = [
+      (kWidth * (event.clientX - box.left)) / box.width,
+      (kHeight * (event.clientY - box.top)) / box.height,
+    ];
     const far = kThings.map(({ colour, shape }) => Math.hypot(at[0] - x(shape), at[1] - y(colour)));
     const nearest = far.indexOf(Math.min(...far));
     if (far[nearest] < 34) onChoose(nearest);
@@ -50,7 +57,13 @@ export function Looks({ title, label, chosen, weights, onChoose }: LooksProps) {
     <figure class="heads-looks">
       <figcaption>{title}</figcaption>
       {/* The radio buttons choose a token too. */}
-      <svg viewBox={`0 0 ${kWidth} ${kHeight}`} role="img" aria-label={label} data-export={title} onClick={tap}>
+      <svg
+        viewBox={`0 0 ${kWidth} ${kHeight}`}
+        role="img"
+        aria-label={label}
+        data-export={title}
+        onClick={tap}
+      >
         <rect class="plane-back" width={kWidth} height={kHeight} />
         {kColours.map((name, n) => (
           <text key={name} class="heads-kind" x="10" y={y(n) + 5}>
@@ -85,7 +98,11 @@ export function Looks({ title, label, chosen, weights, onChoose }: LooksProps) {
           ),
         )}
         {kThings.map(({ name, colour, shape }, n) => (
-          <g key={name} class={`heads-thing token-${colour}`} transform={`translate(${x(shape)} ${y(colour)})`}>
+          <g
+            key={name}
+            class={`heads-thing token-${colour}`}
+            transform={`translate(${x(shape)} ${y(colour)})`}
+          >
             {n === chosen && <circle class="heads-chosen" r="17" />}
             <path d={kPaths[shape]} />
             <text x="18" y="-12">

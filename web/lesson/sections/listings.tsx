@@ -25,7 +25,10 @@ const order: Codec<readonly number[]> = {
   parse: (text) => {
     const values = text.split('_').map((part) => (/^\d$/.test(part) ? Number(part) : NaN));
     const sorted = [...values].sort((a, b) => a - b);
-    const fits = values.length >= kTokens.min && values.length <= kTokens.max && sorted.every((v, n) => v === n);
+    const fits =
+      values.length >= kTokens.min &&
+      values.length <= kTokens.max &&
+      sorted.every((v, n) => v === n);
     return fits ? values : undefined;
   },
 };
@@ -37,7 +40,8 @@ function resized(perm: readonly number[], count: number): readonly number[] {
 }
 
 export function listingsSection({ engine, store }: Lesson) {
-  const field = <T,>(name: string, codec: Codec<T>, initial: T) => store.field(`listings.${name}`, codec, initial);
+  const field = <T,>(name: string, codec: Codec<T>, initial: T) =>
+    store.field(`listings.${name}`, codec, initial);
   const q = field('q', numbers(2, kEntry), kListings.q);
   const k = field('k', numbers(6, kEntry), kListings.k);
   const v = field('v', numbers(6, kEntry), kListings.v);
@@ -49,7 +53,12 @@ export function listingsSection({ engine, store }: Lesson) {
   const dk = field<number>('dk', number(kKeySize), kListings.dk);
 
   const attentionInputs = () => ({
-    q: q.value, k: k.value, v: v.value, seed: seed.value, d: d.value, perm: perm.value,
+    q: q.value,
+    k: k.value,
+    v: v.value,
+    seed: seed.value,
+    d: d.value,
+    perm: perm.value,
   });
   const scalingInputs = () => ({ seed: scalingSeed.value, pairs: pairs.value, d: dk.value });
 
@@ -62,7 +71,9 @@ export function listingsSection({ engine, store }: Lesson) {
         columns={2}
         range={kEntry}
         value={(r, c) => of.value[2 * r + c]}
-        cellLabel={(r, c) => t('matrix.entry', { name: name.toUpperCase(), row: r + 1, column: c + 1 })}
+        cellLabel={(r, c) =>
+          t('matrix.entry', { name: name.toUpperCase(), row: r + 1, column: c + 1 })
+        }
         onValue={(r, c, value) => of.set(of.value.map((old, n) => (n === 2 * r + c ? value : old)))}
         onCommit={(joins) => store.commit(of.key, joins)}
       />
@@ -109,7 +120,11 @@ export function listingsSection({ engine, store }: Lesson) {
               {t('listings.shuffle')}
             </button>
           </fieldset>
-          <Runner name="attention.py" inputs={JSON.stringify(inputs)} run={async () => runAttention(engine, attentionInputs())} />
+          <Runner
+            name="attention.py"
+            inputs={JSON.stringify(inputs)}
+            run={async () => runAttention(engine, attentionInputs())}
+          />
           <Code name="attention.py" text={() => attentionListing(attentionPy, attentionInputs())} />
         </div>
       </Figure>
@@ -136,15 +151,27 @@ export function listingsSection({ engine, store }: Lesson) {
         section="listings"
         title={t('listings.scaling')}
         drawn={false}
-        numbers={() => [['seed', 'pairs', 'd_k'], [inputs.seed, inputs.pairs, inputs.d]]}
+        numbers={() => [
+          ['seed', 'pairs', 'd_k'],
+          [inputs.seed, inputs.pairs, inputs.d],
+        ]}
       >
         <div class="listing">
           <div class="inputs">
-            <NamedNumber store={store} field={scalingSeed} range={kSeed} label={t('listings.seed')} />
+            <NamedNumber
+              store={store}
+              field={scalingSeed}
+              range={kSeed}
+              label={t('listings.seed')}
+            />
             <NamedNumber store={store} field={pairs} range={kPairs} label={t('listings.pairs')} />
             <NamedNumber store={store} field={dk} range={kKeySize} label={t('listings.dk')} />
           </div>
-          <Runner name="scaling.py" inputs={JSON.stringify(inputs)} run={(pause) => runScaling(engine, scalingInputs(), pause)} />
+          <Runner
+            name="scaling.py"
+            inputs={JSON.stringify(inputs)}
+            run={(pause) => runScaling(engine, scalingInputs(), pause)}
+          />
           <Code name="scaling.py" text={() => scalingListing(scalingPy, scalingInputs())} />
         </div>
       </Figure>

@@ -10,7 +10,17 @@ import type { Field, Store } from '../../ui/store.ts';
 import { percent, t } from '../../ui/text.ts';
 
 /** A whole number with its name above. */
-export function NamedNumber({ store, field, range, label }: { store: Store; field: Field<number>; range: Range; label: string }) {
+export function NamedNumber({
+  store,
+  field,
+  range,
+  label,
+}: {
+  store: Store;
+  field: Field<number>;
+  range: Range;
+  label: string;
+}) {
   return (
     <span class="named">
       <span aria-hidden="true">{label}</span>
@@ -37,7 +47,9 @@ export function OrderInput({ order, label, onOrder }: OrderInputProps) {
   const shown = order.join(', ');
   const [typed, setTyped] = useState<string | undefined>();
   const parse = (text: string) => {
-    const numbers = (text.match(/[^\s,;[\]]+/g) ?? []).map((part) => (/^\d+$/.test(part) ? Number(part) : NaN));
+    const numbers = (text.match(/[^\s,;[\]]+/g) ?? []).map((part) =>
+      /^\d+$/.test(part) ? Number(part) : NaN,
+    );
     const sorted = [...numbers].sort((a, b) => a - b);
     return numbers.length === order.length && sorted.every((x, n) => x === n) ? numbers : undefined;
   };
@@ -65,7 +77,10 @@ export function OrderInput({ order, label, onOrder }: OrderInputProps) {
       />
       {wrong && (
         <span class="wrong" id={`${id}-wrong`} role="alert">
-          {t('listings.perm-wrong', { last: order.length - 1, example: order.map((_, n) => order.length - 1 - n).join(', ') })}
+          {t('listings.perm-wrong', {
+            last: order.length - 1,
+            example: order.map((_, n) => order.length - 1 - n).join(', '),
+          })}
         </span>
       )}
     </span>
@@ -87,7 +102,9 @@ interface RunnerProps {
 
 /** The button and what was printed. */
 export function Runner({ name, inputs, run }: RunnerProps) {
-  const [printed, setPrinted] = useState<{ lines: readonly string[]; inputs: string } | undefined>();
+  const [printed, setPrinted] = useState<
+    { lines: readonly string[]; inputs: string } | undefined
+  >();
   const [done, setDone] = useState<number | undefined>();
   const current = useRef(0); // each run has a number; only the last goes on
   useEffect(() => () => void ++current.current, []);
@@ -114,7 +131,12 @@ export function Runner({ name, inputs, run }: RunnerProps) {
   return (
     <>
       <div class="output">
-        <button type="button" class="primary run" aria-label={t('listings.run-name', { name })} onClick={() => void start()}>
+        <button
+          type="button"
+          class="primary run"
+          aria-label={t('listings.run-name', { name })}
+          onClick={() => void start()}
+        >
           {t('listings.run')}
         </button>
         <pre
@@ -146,7 +168,15 @@ function Line({ text }: { text: string }) {
 }
 
 /** The listing's text with the reader's numbers, to be tried elsewhere. */
-export function Code({ name, text, children }: { name: string; text: () => string; children?: ComponentChildren }) {
+export function Code({
+  name,
+  text,
+  children,
+}: {
+  name: string;
+  text: () => string;
+  children?: ComponentChildren;
+}) {
   const [open, setOpen] = useState(false);
   const copy = async () => {
     try {
@@ -161,7 +191,13 @@ export function Code({ name, text, children }: { name: string; text: () => strin
       <summary>{t('listings.code')}</summary>
       {open && (
         <>
-          <pre class="code" translate={false} tabIndex={0} role="region" aria-label={t('listings.code-label', { name })}>
+          <pre
+            class="code"
+            translate={false}
+            tabIndex={0}
+            role="region"
+            aria-label={t('listings.code-label', { name })}
+          >
             <code>{text()}</code>
           </pre>
           <button type="button" onClick={() => void copy()}>

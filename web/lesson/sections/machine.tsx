@@ -34,8 +34,18 @@ export function machineSection({ engine, store }: Lesson) {
       const n = read.value;
       if (n === 0) return t('machine.says-none');
       const { maxBefore, max, rescale, sum } = blocks[n - 1];
-      const key = n === 1 ? 'machine.says-first' : max > maxBefore ? 'machine.says-grew' : 'machine.says-same';
-      return t(key, { block: n, max: fixed(max, 2), rescale: fixed(rescale, 3), sum: fixed(sum, 2) });
+      const key =
+        n === 1
+          ? 'machine.says-first'
+          : max > maxBefore
+            ? 'machine.says-grew'
+            : 'machine.says-same';
+      return t(key, {
+        block: n,
+        max: fixed(max, 2),
+        rescale: fixed(rescale, 3),
+        sum: fixed(sum, 2),
+      });
     });
   }
   function go(to: number): void {
@@ -58,7 +68,12 @@ export function machineSection({ engine, store }: Lesson) {
           ...blocks
             .slice(0, n)
             .map(({ firstKey, endKey, max, rescale, blockSum, sum, accumulator }) => [
-              `${firstKey + 1}-${endKey}`, max, rescale, blockSum, sum, ...accumulator,
+              `${firstKey + 1}-${endKey}`,
+              max,
+              rescale,
+              blockSum,
+              sum,
+              ...accumulator,
             ]),
         ]}
       >
@@ -77,7 +92,12 @@ export function machineSection({ engine, store }: Lesson) {
             <button type="button" disabled={n === 0} onClick={() => go(n - 1)}>
               {t('machine.back')}
             </button>
-            <button type="button" class="primary" disabled={n === blockCount} onClick={() => go(n + 1)}>
+            <button
+              type="button"
+              class="primary"
+              disabled={n === blockCount}
+              onClick={() => go(n + 1)}
+            >
               {t('machine.next')}
             </button>
             <button type="button" disabled={n === blockCount} onClick={() => go(blockCount)}>
@@ -109,7 +129,12 @@ export function machineSection({ engine, store }: Lesson) {
             }}
           />
         </div>
-        <div class="machine-scroll drawing" role="region" aria-label={t('machine.figure')} tabIndex={0}>
+        <div
+          class="machine-scroll drawing"
+          role="region"
+          aria-label={t('machine.figure')}
+          tabIndex={0}
+        >
           <BlockBars steps={steps} read={n} />
         </div>
         <div class="machine-scroll" role="region" aria-label={t('machine.state')} tabIndex={0}>
@@ -128,14 +153,25 @@ export function machineSection({ engine, store }: Lesson) {
             <tbody>
               {blocks.map((block, b) => (
                 <tr key={b} class={b === n - 1 ? 'newest' : ''}>
-                  <th scope="row">{t('machine.keys-of', { first: block.firstKey + 1, end: block.endKey })}</th>
+                  <th scope="row">
+                    {t('machine.keys-of', { first: block.firstKey + 1, end: block.endKey })}
+                  </th>
                   {b < n ? (
                     <>
                       <td>
                         <Num value={block.max} digits={3} />
                       </td>
-                      <td class={b > 0 && block.max > block.maxBefore ? 'machine-grew' : ''} key={`${b} ${b === n - 1}`}>
-                        {b === 0 ? '–' : <>× <Num value={block.rescale} digits={4} /></>}
+                      <td
+                        class={b > 0 && block.max > block.maxBefore ? 'machine-grew' : ''}
+                        key={`${b} ${b === n - 1}`}
+                      >
+                        {b === 0 ? (
+                          '–'
+                        ) : (
+                          <>
+                            × <Num value={block.rescale} digits={4} />
+                          </>
+                        )}
                       </td>
                       <td>
                         <Num value={block.blockSum} digits={3} />
@@ -144,7 +180,8 @@ export function machineSection({ engine, store }: Lesson) {
                         <Num value={block.sum} digits={3} />
                       </td>
                       <td>
-                        <Num value={block.accumulator[0]} digits={3} />, <Num value={block.accumulator[1]} digits={3} />
+                        <Num value={block.accumulator[0]} digits={3} />,{' '}
+                        <Num value={block.accumulator[1]} digits={3} />
                       </td>
                     </>
                   ) : (
@@ -210,7 +247,9 @@ export function machineSection({ engine, store }: Lesson) {
             </tbody>
           </table>
         </div>
-        <p class={`machine-verdict ${same ? 'good' : 'bad'}`}>{t(same ? 'machine.same' : 'machine.differs')}</p>
+        <p class={`machine-verdict ${same ? 'good' : 'bad'}`}>
+          {t(same ? 'machine.same' : 'machine.differs')}
+        </p>
       </div>
     );
   }

@@ -15,7 +15,8 @@ export function BlockBars({ steps, read }: BarsProps) {
   const wide = kWidth / keys.length;
   const values = keys.map(({ score }) => score);
   const reach = 1.12 * Math.max(1e-3, ...values.map(Math.abs));
-  const y = (score: number) => kTop + kScores / 2 - (kScores / 2) * Math.max(-1, Math.min(1, score / reach));
+  const y = (score: number) =>
+    kTop + kScores / 2 - (kScores / 2) * Math.max(-1, Math.min(1, score / reach));
   const upper = kTop + kScores;
   const lower = upper + kGap;
   const bottom = lower + kExps;
@@ -30,26 +31,47 @@ export function BlockBars({ steps, read }: BarsProps) {
     return d;
   };
   // What block b was multiplied by since it was read.
-  const shrunk = (b: number) => blocks.slice(b + 1, read).reduce((product, { rescale }) => product * rescale, 1);
+  const shrunk = (b: number) =>
+    blocks.slice(b + 1, read).reduce((product, { rescale }) => product * rescale, 1);
   const label =
     read === 0
       ? t('machine.drawing-none', { keys: keys.length, blocks: blocks.length })
       : t('machine.drawing', { read, blocks: blocks.length, max: fixed(max, 2) });
   return (
-    <svg class="machine-bars" viewBox={`0 0 ${kWidth} ${kHeight}`} role="img" aria-label={label} data-export={t('machine.figure')}>
+    <svg
+      class="machine-bars"
+      viewBox={`0 0 ${kWidth} ${kHeight}`}
+      role="img"
+      aria-label={label}
+      data-export={t('machine.figure')}
+    >
       <rect class="plane-back" y={kTop} width={kWidth} height={kScores} />
       <rect class="plane-back" y={lower} width={kWidth} height={kExps} />
       {blocks.map(({ firstKey, endKey }, b) => {
         const [left, right] = [firstKey * wide, endKey * wide];
         const seen = b < read;
         return (
-          <g key={b} class={`machine-block ${seen ? 'seen' : ''} ${b === read - 1 ? 'newest' : ''}`}>
+          <g
+            key={b}
+            class={`machine-block ${seen ? 'seen' : ''} ${b === read - 1 ? 'newest' : ''}`}
+          >
             {seen ? (
               <>
-                <path class="machine-score" d={path(firstKey, endKey, y(0), (key) => y(values[key]))} />
+                <path
+                  class="machine-score"
+                  d={path(firstKey, endKey, y(0), (key) => y(values[key]))}
+                />
                 <g transform={`translate(0 ${bottom})`}>
                   <g class="machine-shrunk" transform={`scale(1 ${shrunk(b)})`}>
-                    <path class="machine-exp" d={path(firstKey, endKey, 0, (key) => -(kExps - 6) * Math.min(1, keys[key].exp))} />
+                    <path
+                      class="machine-exp"
+                      d={path(
+                        firstKey,
+                        endKey,
+                        0,
+                        (key) => -(kExps - 6) * Math.min(1, keys[key].exp),
+                      )}
+                    />
                   </g>
                 </g>
               </>
@@ -58,7 +80,12 @@ export function BlockBars({ steps, read }: BarsProps) {
                 {t('machine.unread')}
               </text>
             )}
-            {b > 0 && <path class="machine-seam" d={`M${left} ${kTop}V${upper}M${left} ${lower}V${bottom}`} />}
+            {b > 0 && (
+              <path
+                class="machine-seam"
+                d={`M${left} ${kTop}V${upper}M${left} ${lower}V${bottom}`}
+              />
+            )}
             {seen && <path class="machine-max" d={`M${left} ${y(blocks[b].max)}H${right}`} />}
             <text x={(left + right) / 2} y={kHeight - 4} text-anchor="middle" class="machine-name">
               {t('machine.keys-of', { first: firstKey + 1, end: endKey })}

@@ -1,7 +1,14 @@
 // One query against many keys, in an order of choice; and the softmax of a school book, which overflows.
 import {
-  fromRows, matrix, rowOf, softmax, transposed,
-  type AttentionResult, type Engine, type Matrix, type RowSteps,
+  fromRows,
+  matrix,
+  rowOf,
+  softmax,
+  transposed,
+  type AttentionResult,
+  type Engine,
+  type Matrix,
+  type RowSteps,
 } from '../../engine/engine.ts';
 import { kMachine } from '../start/machine.ts';
 
@@ -36,7 +43,11 @@ function firstRows(m: Matrix, rows: number): Matrix {
 }
 
 /** Attention over the first `keys` keys: what the running state must give when it has read them. */
-export function attentionOver(engine: Engine, { query, key, value }: Problem, keys: number): AttentionResult {
+export function attentionOver(
+  engine: Engine,
+  { query, key, value }: Problem,
+  keys: number,
+): AttentionResult {
   return engine.attention(query, firstRows(key, keys), firstRows(value, keys));
 }
 
@@ -72,14 +83,25 @@ export interface NaiveRow {
 export function naiveSoftmax(engine: Engine, scores: readonly number[]): NaiveRow[] {
   const exps = scores.map((score) => {
     // Beside a key of score 0 the steps have exp(-|s| - 0).
-    const two = engine.steps(matrix(1, 1, [1]), matrix(2, 1, [0, -Math.abs(score)]), matrix(2, 1, [0, 0]), 0, {
-      scale: 1,
-    });
+    const two = engine.steps(
+      matrix(1, 1, [1]),
+      matrix(2, 1, [0, -Math.abs(score)]),
+      matrix(2, 1, [0, 0]),
+      0,
+      {
+        scale: 1,
+      },
+    );
     const exp = two.keys[1].exp;
     return score > 0 ? Math.fround(1 / exp) : exp;
   });
   const n = scores.length;
   const sum = engine.matmul(matrix(1, n, exps), matrix(n, 1, new Float32Array(n).fill(1))).data[0];
   const right = softmax(engine, scores);
-  return scores.map((score, k) => ({ score, exp: exps[k], weight: Math.fround(exps[k] / sum), right: right[k] }));
+  return scores.map((score, k) => ({
+    score,
+    exp: exps[k],
+    weight: Math.fround(exps[k] / sum),
+    right: right[k],
+  }));
 }

@@ -15,11 +15,28 @@ function Held({ value }: { value: number }) {
   if (Number.isNaN(value)) return <em class="machine-broken">{t('machine.nan')}</em>;
   if (value === Infinity) return <em class="machine-broken">{t('machine.overflow')}</em>;
   if (value === 0) return <em class="machine-broken">{t('machine.underflow')}</em>;
-  return <Num value={value} text={Math.abs(value) >= 1e4 || Math.abs(value) < 1e-3 ? power(value) : fixed(value, 3)} />;
+  return (
+    <Num
+      value={value}
+      text={Math.abs(value) >= 1e4 || Math.abs(value) < 1e-3 ? power(value) : fixed(value, 3)}
+    />
+  );
 }
 
-export function Overflow({ engine, store, shift }: { engine: Engine; store: Store; shift: Field<string> }) {
-  const compute = () => naiveSoftmax(engine, kMachine.scores.map((score) => score + Number(shift.value)));
+export function Overflow({
+  engine,
+  store,
+  shift,
+}: {
+  engine: Engine;
+  store: Store;
+  shift: Field<string>;
+}) {
+  const compute = () =>
+    naiveSoftmax(
+      engine,
+      kMachine.scores.map((score) => score + Number(shift.value)),
+    );
   const rows = compute();
   const broken = rows.some(({ weight }) => Number.isNaN(weight));
   return (
@@ -29,7 +46,12 @@ export function Overflow({ engine, store, shift }: { engine: Engine; store: Stor
       title={t('machine.overflow-figure')}
       drawn={false}
       numbers={() => [
-        [t('machine.score'), t('machine.exp'), t('machine.naive-weight'), t('machine.right-weight')],
+        [
+          t('machine.score'),
+          t('machine.exp'),
+          t('machine.naive-weight'),
+          t('machine.right-weight'),
+        ],
         ...rows.map(({ score, exp, weight, right }) => [score, exp, weight, right]),
       ]}
     >
@@ -42,11 +64,20 @@ export function Overflow({ engine, store, shift }: { engine: Engine; store: Stor
             shift.set(value);
             store.commit(shift.key);
             announce(() =>
-              t(compute().some(({ weight }) => Number.isNaN(weight)) ? 'machine.broken' : 'machine.sound'),
+              t(
+                compute().some(({ weight }) => Number.isNaN(weight))
+                  ? 'machine.broken'
+                  : 'machine.sound',
+              ),
             );
           }}
         />
-        <div class="machine-scroll" role="region" aria-label={t('machine.overflow-figure')} tabIndex={0}>
+        <div
+          class="machine-scroll"
+          role="region"
+          aria-label={t('machine.overflow-figure')}
+          tabIndex={0}
+        >
           <table class="machine-table">
             <caption>{t('machine.overflow-figure')}</caption>
             <thead>
@@ -75,7 +106,9 @@ export function Overflow({ engine, store, shift }: { engine: Engine; store: Stor
             </tbody>
           </table>
         </div>
-        <p class={`machine-verdict ${broken ? 'bad' : 'good'}`}>{t(broken ? 'machine.broken' : 'machine.sound')}</p>
+        <p class={`machine-verdict ${broken ? 'bad' : 'good'}`}>
+          {t(broken ? 'machine.broken' : 'machine.sound')}
+        </p>
       </div>
     </Figure>
   );

@@ -9,7 +9,17 @@ export function Ring({ at, kind, radius = 12 }: { at: Point; kind: string; radiu
 }
 
 /** Words under a point, or above it if `dy` is negative. They are kept inside the drawing at its sides. */
-export function Caption({ at, dy, text, kind }: { at: Point; dy: number; text: string; kind: string }) {
+export function Caption({
+  at,
+  dy,
+  text,
+  kind,
+}: {
+  at: Point;
+  dy: number;
+  text: string;
+  kind: string;
+}) {
   const plane = usePlane();
   const side = (at[0] - plane.from) / (plane.to - plane.from);
   const anchor = side < 0.12 ? 'start' : side > 0.88 ? 'end' : 'middle';
@@ -21,7 +31,17 @@ export function Caption({ at, dy, text, kind }: { at: Point; dy: number; text: s
 }
 
 /** A line from the result to a token's value, as wide as the token's weight. */
-export function WeightLine({ from, to, token, weight }: { from: Point; to: Point; token: number; weight: number }) {
+export function WeightLine({
+  from,
+  to,
+  token,
+  weight,
+}: {
+  from: Point;
+  to: Point;
+  token: number;
+  weight: number;
+}) {
   const { x, y } = usePlane();
   return (
     <line

@@ -19,9 +19,18 @@ export function scaleSection({ engine, store }: Lesson) {
   const trendSeed = store.field('scale.trend.seed', number({ min: 0, max: 999, step: 1 }), 0);
 
   return {
-    'scale-spread': () => <Spread engine={engine} store={store} size={size} seed={seed} sampler={sampler} />,
+    'scale-spread': () => (
+      <Spread engine={engine} store={store} size={size} seed={seed} sampler={sampler} />
+    ),
     'scale-nudge': () => (
-      <Nudge engine={engine} store={store} large={large} small={small} nudge={nudge} which={which} />
+      <Nudge
+        engine={engine}
+        store={store}
+        large={large}
+        small={small}
+        nudge={nudge}
+        which={which}
+      />
     ),
     'scale-trend': makeTrend(engine, store, trendSeed),
   };

@@ -46,14 +46,17 @@ function Histogram({ title, values, reach, ticks, spread, expected, size }: Hist
   const top = 1.08 * Math.max(bell(0, expected), ...heights);
   const x = (value: number) => (kWidth * (value + reach)) / (2 * reach);
   const y = (height: number) => (kHeight - kFoot) * (1 - height / top);
-  const bars = heights.map((height, bar) => `V${y(height).toFixed(1)}H${x(-reach + (bar + 1) * wide).toFixed(1)}`);
+  const bars = heights.map(
+    (height, bar) => `V${y(height).toFixed(1)}H${x(-reach + (bar + 1) * wide).toFixed(1)}`,
+  );
   // More points where a narrow curve bends.
   const curve = Array.from({ length: 121 }, (_, n) => {
     const value = Math.max(-1, Math.min(1, n / 60 - 1)) * Math.min(reach, 5 * expected);
     return `${x(value).toFixed(1)} ${y(bell(value, expected)).toFixed(1)}`;
   });
   const marks = [];
-  for (let value = -ticks * Math.floor(reach / ticks); value <= reach; value += ticks) marks.push(value);
+  for (let value = -ticks * Math.floor(reach / ticks); value <= reach; value += ticks)
+    marks.push(value);
   const label = t('scale.histogram', {
     count: short(values.length),
     size,
@@ -125,7 +128,12 @@ export function Spread({ engine, store, size, seed, sampler }: SpreadProps) {
   const prepare = () => void sampler.prepare(kSize.max, seed.value);
   const table = () => [
     [t('scale.csv-what'), t('scale.csv-from'), t('scale.csv-to'), t('scale.csv-count')],
-    ...([['before', shown.before, 90], ['after', shown.after, 4.5]] as const).flatMap(([what, values, reach]) =>
+    ...(
+      [
+        ['before', shown.before, 90],
+        ['after', shown.after, 4.5],
+      ] as const
+    ).flatMap(([what, values, reach]) =>
       counts(values, reach).map((count, bar) => [
         t(`scale.${what}-title`),
         short(-reach + (bar * 2 * reach) / kBars),
@@ -161,7 +169,12 @@ export function Spread({ engine, store, size, seed, sampler }: SpreadProps) {
             </button>
           ))}
         </div>
-        <div class="scale-histograms" data-count={shown.count} data-size={shown.size} data-seed={shown.seed}>
+        <div
+          class="scale-histograms"
+          data-count={shown.count}
+          data-size={shown.size}
+          data-seed={shown.seed}
+        >
           <Histogram
             title={t('scale.before-title')}
             values={shown.before}
@@ -182,7 +195,8 @@ export function Spread({ engine, store, size, seed, sampler }: SpreadProps) {
           />
         </div>
         <p class="scale-legend">
-          <span class="scale-swatch bars" aria-hidden="true" /> {t('scale.bars', { count: short(shown.count) })}
+          <span class="scale-swatch bars" aria-hidden="true" />{' '}
+          {t('scale.bars', { count: short(shown.count) })}
           <span class="scale-swatch curve" aria-hidden="true" /> {t('scale.curve')}
         </p>
         <div class="scale-seed">

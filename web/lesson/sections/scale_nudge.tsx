@@ -24,7 +24,8 @@ function weightText(weight: number): string {
 }
 
 function moveText(move: number): string {
-  const text = Math.abs(move) >= 5e-4 ? fixed(move, 3) : Math.abs(move) >= 5e-8 ? power(move) : fixed(move, 0);
+  const text =
+    Math.abs(move) >= 5e-4 ? fixed(move, 3) : Math.abs(move) >= 5e-8 ? power(move) : fixed(move, 0);
   return move > 0 && text !== '0' ? `+${text}` : text;
 }
 
@@ -44,13 +45,16 @@ export function Nudge({ engine, store, large, small, nudge, which }: NudgeProps)
 
   function compute(field: Field<readonly number[]>) {
     const scores = field.value;
-    const nudged = scores.map((score, n) => (n === kTokens.indexOf(which.value) ? score + nudge.value : score));
+    const nudged = scores.map((score, n) =>
+      n === kTokens.indexOf(which.value) ? score + nudge.value : score,
+    );
     const before = softmax(engine, scores);
     const after = softmax(engine, nudged);
     const moves = Array.from(after, (weight, n) => weight - before[n]);
     return { scores, nudged, before, after, moves, norm: engine.jacobianNorm(before) };
   }
-  const farthest = (moves: readonly number[]) => moveText(Math.max(...moves.map(Math.abs))).replace('+', '');
+  const farthest = (moves: readonly number[]) =>
+    moveText(Math.max(...moves.map(Math.abs))).replace('+', '');
   const say = () =>
     announce(() =>
       t('scale.nudge-says', {
@@ -94,7 +98,14 @@ export function Nudge({ engine, store, large, small, nudge, which }: NudgeProps)
         section="scale.nudge"
         title={t('scale.nudge')}
         numbers={() => [
-          ['', t('scale.token'), t('scale.score'), t('scale.weight'), t('scale.weight-after'), t('scale.moved')],
+          [
+            '',
+            t('scale.token'),
+            t('scale.score'),
+            t('scale.weight'),
+            t('scale.weight-after'),
+            t('scale.moved'),
+          ],
           ...rows.flatMap(({ name, scores, before, after, moves }) =>
             scores.map((score, n) => [name, kTokens[n], score, before[n], after[n], moves[n]]),
           ),
@@ -126,7 +137,9 @@ export function Nudge({ engine, store, large, small, nudge, which }: NudgeProps)
                           value={score}
                           range={kScores}
                           label={t('scale.score-of', { row: name, token: kTokenNames[n] })}
-                          onValue={(value) => field.set(field.value.map((old, m) => (m === n ? value : old)))}
+                          onValue={(value) =>
+                            field.set(field.value.map((old, m) => (m === n ? value : old)))
+                          }
                           onCommit={(joins) => {
                             store.commit(field.key, joins);
                             say();
@@ -137,10 +150,18 @@ export function Nudge({ engine, store, large, small, nudge, which }: NudgeProps)
                         <Num value={numbers.before[n]} text={weightText(numbers.before[n])} />
                       </td>
                       <td>
-                        {by === 0 ? '–' : <Num value={numbers.after[n]} text={weightText(numbers.after[n])} />}
+                        {by === 0 ? (
+                          '–'
+                        ) : (
+                          <Num value={numbers.after[n]} text={weightText(numbers.after[n])} />
+                        )}
                       </td>
                       <td>
-                        {by === 0 ? '–' : <Num value={numbers.moves[n]} text={moveText(numbers.moves[n])} />}
+                        {by === 0 ? (
+                          '–'
+                        ) : (
+                          <Num value={numbers.moves[n]} text={moveText(numbers.moves[n])} />
+                        )}
                       </td>
                     </tr>
                   ))}
@@ -181,7 +202,10 @@ export function Nudge({ engine, store, large, small, nudge, which }: NudgeProps)
             <span>
               {by === 0
                 ? t('scale.not-nudged')
-                : t('scale.nudged-by', { token: which.value, by: (by > 0 ? '+' : '') + short(by, 1) })}
+                : t('scale.nudged-by', {
+                    token: which.value,
+                    by: (by > 0 ? '+' : '') + short(by, 1),
+                  })}
             </span>
           </div>
         </div>
@@ -207,13 +231,22 @@ function Bars({ name, before, after, moved }: BarsProps) {
       class="scale-weights"
       viewBox={`0 0 ${width} ${height}`}
       role="img"
-      aria-label={t(moved ? 'scale.weights-drawing-nudged' : 'scale.weights-drawing', { row: name, weights })}
+      aria-label={t(moved ? 'scale.weights-drawing-nudged' : 'scale.weights-drawing', {
+        row: name,
+        weights,
+      })}
       data-export={name}
     >
       <path class="axis" d={`M0 128H${width}`} />
       {Array.from(after, (weight, n) => (
         <g key={n} class={`token-${n}`}>
-          <rect class="scale-weight" x={left(n)} y={top(weight)} width={wide} height={128 - top(weight)} />
+          <rect
+            class="scale-weight"
+            x={left(n)}
+            y={top(weight)}
+            width={wide}
+            height={128 - top(weight)}
+          />
           {moved && (
             <path class="scale-ghost" d={`M${left(n) - 8} ${top(before[n])}h${wide + 16}`} />
           )}

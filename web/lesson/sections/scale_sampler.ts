@@ -29,7 +29,11 @@ export function spread(engine: Engine, values: Float32Array): number {
     pairs[2 * i] = values[i];
     pairs[2 * i + 1] = 1;
   }
-  const [squares, sum] = engine.matmul(matrix(1, n, values), { rows: n, columns: 2, data: pairs }).data;
+  const [squares, sum] = engine.matmul(matrix(1, n, values), {
+    rows: n,
+    columns: 2,
+    data: pairs,
+  }).data;
   return Math.sqrt(squares / n - (sum / n) ** 2);
 }
 
@@ -39,7 +43,10 @@ class Stream {
   private numbers = new Float32Array(0);
   private drawn = 0;
 
-  constructor(engine: Engine, readonly seed: number) {
+  constructor(
+    engine: Engine,
+    readonly seed: number,
+  ) {
     this.generator = engine.generator(seed);
   }
   free(): void {
@@ -97,7 +104,7 @@ export class Sampler {
     const work = this.dots * size;
     let shown = 0;
     await slice.rest();
-    for (let row = 0; row < this.dots && mine === this.newest; ) {
+    for (let row = 0; row < this.dots && mine === this.newest;) {
       const end = Math.min(this.dots, row + rows);
       if (stream.draw(work + end * size)) {
         this.fill(stream, size, before, row, end);

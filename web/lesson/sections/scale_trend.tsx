@@ -23,7 +23,10 @@ export function saturation(engine: Engine, query: Matrix, key: Matrix, scale: nu
     engine.jacobianNorm(rowOf(weights, row)),
   ]);
   const share = new Float32Array(query.rows).fill(1 / query.rows);
-  const [entropy, jacobian] = engine.matmul(matrix(1, query.rows, share), matrix(query.rows, 2, rows.flat())).data;
+  const [entropy, jacobian] = engine.matmul(
+    matrix(1, query.rows, share),
+    matrix(query.rows, 2, rows.flat()),
+  ).data;
   return { entropy, jacobian };
 }
 
@@ -41,7 +44,11 @@ export function trend(engine: Engine, seed: number): TrendRow[] {
   const key = matrix(keys, most, generator.normal(keys * most));
   generator.free();
   const first = (m: Matrix, size: number) =>
-    matrix(m.rows, size, Array.from({ length: m.rows }, (_, row) => [...rowOf(m, row).subarray(0, size)]).flat());
+    matrix(
+      m.rows,
+      size,
+      Array.from({ length: m.rows }, (_, row) => [...rowOf(m, row).subarray(0, size)]).flat(),
+    );
   return sizes.map((size) => {
     const [q, k] = [first(query, size), first(key, size)];
     return {
@@ -54,7 +61,15 @@ export function trend(engine: Engine, seed: number): TrendRow[] {
 
 const [kWidth, kHeight] = [400, 200];
 
-function Chart({ what, rows, top }: { what: keyof Saturation; rows: readonly TrendRow[]; top: number }) {
+function Chart({
+  what,
+  rows,
+  top,
+}: {
+  what: keyof Saturation;
+  rows: readonly TrendRow[];
+  top: number;
+}) {
   const x = (n: number) => 40 + ((kWidth - 60) * n) / (rows.length - 1);
   const y = (value: number) => 12 + (kHeight - 44) * (1 - value / top);
   const last = rows.length - 1;
@@ -165,11 +180,13 @@ export function makeTrend(engine: Engine, store: Store, seed: Field<number>) {
               {shown.map(({ size, divided, undivided }) => (
                 <tr key={size}>
                   <th scope="row">{size}</th>
-                  {[undivided.entropy, divided.entropy, undivided.jacobian, divided.jacobian].map((value, n) => (
-                    <td key={n}>
-                      <Num value={value} digits={n < 2 ? 2 : 3} />
-                    </td>
-                  ))}
+                  {[undivided.entropy, divided.entropy, undivided.jacobian, divided.jacobian].map(
+                    (value, n) => (
+                      <td key={n}>
+                        <Num value={value} digits={n < 2 ? 2 : 3} />
+                      </td>
+                    ),
+                  )}
                 </tr>
               ))}
             </tbody>

@@ -1,5 +1,12 @@
 // Self-attention of tokens in an order, and how far two results are apart.
-import { fromRows, matrix, rowOf, transposed, type Engine, type Matrix } from '../../engine/engine.ts';
+import {
+  fromRows,
+  matrix,
+  rowOf,
+  transposed,
+  type Engine,
+  type Matrix,
+} from '../../engine/engine.ts';
 
 export interface Tokens {
   readonly x: Matrix;
@@ -13,7 +20,10 @@ export interface Marks {
 }
 
 export function reordered(m: Matrix, order: readonly number[]): Matrix {
-  return fromRows(order.map((row) => rowOf(m, row)), m.columns);
+  return fromRows(
+    order.map((row) => rowOf(m, row)),
+    m.columns,
+  );
 }
 
 /** a + b, by the engine: [I I] times a on top of b. */
@@ -25,12 +35,19 @@ function added(engine: Engine, a: Matrix, b: Matrix): Matrix {
 }
 
 /** One row an output, in the order given. Positions belong to places, not to tokens. */
-export function outputs(engine: Engine, { x, w }: Tokens, order: readonly number[], marks: Marks = {}): Matrix {
+export function outputs(
+  engine: Engine,
+  { x, w }: Tokens,
+  order: readonly number[],
+  marks: Marks = {},
+): Matrix {
   const shuffled = reordered(x, order);
   const tokens = marks.positions
     ? added(engine, shuffled, engine.positions(0, shuffled.rows, shuffled.columns))
     : shuffled;
-  const [q, k, v] = w ? w.map((one) => engine.matmul(tokens, transposed(one))) : [tokens, tokens, tokens];
+  const [q, k, v] = w
+    ? w.map((one) => engine.matmul(tokens, transposed(one)))
+    : [tokens, tokens, tokens];
   return engine.attention(q, k, v, { causal: marks.causal ?? false }).out;
 }
 

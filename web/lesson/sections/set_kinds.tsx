@@ -19,7 +19,11 @@ const kSentence = { x: matrix(kWords.names.length, kWordSize, kWords.vectors) };
 const pointOf = (m: Matrix, row: number): Point => [at(m, row, 0), at(m, row, 1)];
 
 export function cloudFigure({ engine, store }: Lesson) {
-  const order = store.field<readonly number[]>('set.cloud', permutation(kCloudPoints), kCloud.order);
+  const order = store.field<readonly number[]>(
+    'set.cloud',
+    permutation(kCloudPoints),
+    kCloud.order,
+  );
 
   /** Outputs by point, whatever the order of the list. */
   function compute() {
@@ -32,7 +36,10 @@ export function cloudFigure({ engine, store }: Lesson) {
     order.set(to);
     store.commit(order.key, joins);
     announce(() =>
-      t('set.says-cloud', { order: order.value.map((n) => kPoints[n]).join(' '), gap: gapText(compute().gap) }),
+      t('set.says-cloud', {
+        order: order.value.map((n) => kPoints[n]).join(' '),
+        gap: gapText(compute().gap),
+      }),
     );
   };
 
@@ -52,7 +59,13 @@ export function cloudFigure({ engine, store }: Lesson) {
           title={t('set.cloud-title')}
           label={t('set.cloud-label', {
             points: kPoints
-              .map((name, n) => t('set.cloud-point', { name, at: vector(rowOf(kCloudTokens.x, n)), to: vector(rowOf(mine, n)) }))
+              .map((name, n) =>
+                t('set.cloud-point', {
+                  name,
+                  at: vector(rowOf(kCloudTokens.x, n)),
+                  to: vector(rowOf(mine, n)),
+                }),
+              )
               .join('; '),
           })}
           range={3}
@@ -116,7 +129,12 @@ export function sentenceFigure({ engine, store }: Lesson) {
         drawn={false}
         numbers={() => [
           ['word', 'x 1', 'x 2', 'first 1', 'first 2', 'second 1', 'second 2'],
-          ...kWords.names.map((name, n) => [name, ...rowOf(kSentence.x, n), ...rowOf(first, n), ...rowOf(second, n)]),
+          ...kWords.names.map((name, n) => [
+            name,
+            ...rowOf(kSentence.x, n),
+            ...rowOf(first, n),
+            ...rowOf(second, n),
+          ]),
         ]}
       >
         <div class="whole set">

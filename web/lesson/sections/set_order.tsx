@@ -19,7 +19,8 @@ export function OrderList({ label, order, names, badges, onOrder }: OrderListPro
   const list = useRef<HTMLOListElement>(null);
   const refocus = useRef<string | undefined>(undefined); // the button that moved along with its token
   useLayoutEffect(() => {
-    if (refocus.current) list.current?.querySelector<HTMLElement>(`[data-move="${refocus.current}"]`)?.focus();
+    if (refocus.current)
+      list.current?.querySelector<HTMLElement>(`[data-move="${refocus.current}"]`)?.focus();
     refocus.current = undefined;
   });
   const move = (token: number, by: -1 | 1, button: string) => {
@@ -45,7 +46,10 @@ export function OrderList({ label, order, names, badges, onOrder }: OrderListPro
               <button
                 type="button"
                 data-move={button}
-                aria-label={t(by < 0 ? 'set.earlier' : 'set.later', { token: names[token], place: place + 1 })}
+                aria-label={t(by < 0 ? 'set.earlier' : 'set.later', {
+                  token: names[token],
+                  place: place + 1,
+                })}
                 aria-disabled={atEnd}
                 onClick={() => move(token, by, button)}
                 onKeyDown={(event) => {

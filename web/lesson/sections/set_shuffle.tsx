@@ -70,7 +70,13 @@ export function shuffleFigure({ engine, store }: Lesson) {
   function verdict(gap: number): string {
     if (gap === 0) return t('set.exact');
     if (gap < kRounding) return t('set.rounding');
-    return t(causal.value && positions.value ? 'set.broken-both' : causal.value ? 'set.broken-causal' : 'set.broken-positions');
+    return t(
+      causal.value && positions.value
+        ? 'set.broken-both'
+        : causal.value
+          ? 'set.broken-causal'
+          : 'set.broken-positions',
+    );
   }
   const orderText = () => order.value.map((token) => kNames[token]).join(' ');
   function say() {
@@ -93,7 +99,12 @@ export function shuffleFigure({ engine, store }: Lesson) {
         question={t('set.question')}
         answers={[
           { key: 'nothing', label: t('set.answer-nothing'), reason: t('set.reason-nothing') },
-          { key: 'along', label: t('set.answer-along'), reason: t('set.reason-along'), right: true },
+          {
+            key: 'along',
+            label: t('set.answer-along'),
+            reason: t('set.reason-along'),
+            right: true,
+          },
           { key: 'all', label: t('set.answer-all'), reason: t('set.reason-all') },
           { key: 'ends', label: t('set.answer-ends'), reason: t('set.reason-ends') },
         ]}
@@ -104,7 +115,15 @@ export function shuffleFigure({ engine, store }: Lesson) {
     );
   }
 
-  function Outputs({ caption, tokens, of }: { caption: ComponentChildren; tokens: readonly number[]; of: Matrix }) {
+  function Outputs({
+    caption,
+    tokens,
+    of,
+  }: {
+    caption: ComponentChildren;
+    tokens: readonly number[];
+    of: Matrix;
+  }) {
     return (
       <table class="cells ordered">
         <caption>{caption}</caption>
@@ -187,7 +206,13 @@ export function shuffleFigure({ engine, store }: Lesson) {
           title={t('set.shuffle-figure')}
           numbers={() => [
             ['token', 'place', 'output 1', 'output 2', 'place in A B C D', 'output 1', 'output 2'],
-            ...order.value.map((token, place) => [kNames[token], place + 1, ...rowOf(mine, place), token + 1, ...rowOf(base, token)]),
+            ...order.value.map((token, place) => [
+              kNames[token],
+              place + 1,
+              ...rowOf(mine, place),
+              token + 1,
+              ...rowOf(base, token),
+            ]),
             ['largest difference', gap],
           ]}
         >
@@ -233,7 +258,11 @@ export function shuffleFigure({ engine, store }: Lesson) {
                 <Ways />
                 <Outputs caption={t('set.second-order')} tokens={order.value} of={mine} />
               </div>
-              {shown.value ? <Drawing base={base} mine={mine} /> : <p class="waiting">{t('set.waiting')}</p>}
+              {shown.value ? (
+                <Drawing base={base} mine={mine} />
+              ) : (
+                <p class="waiting">{t('set.waiting')}</p>
+              )}
             </div>
             {shown.value && (
               <p class="gap">

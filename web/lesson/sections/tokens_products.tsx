@@ -8,7 +8,13 @@ import { kTokenNames, TokenBadge } from '../../ui/plane.tsx';
 import { fixed, short, t } from '../../ui/text.ts';
 import type { Lesson } from '../context.ts';
 import { kKeySize, kTokenCount, kTokenSize } from '../start/tokens.ts';
-import { kEntry, kProjections, project, type Projection, type TokensState } from './tokens_state.ts';
+import {
+  kEntry,
+  kProjections,
+  project,
+  type Projection,
+  type TokensState,
+} from './tokens_state.ts';
 
 const kNames = kTokenNames.slice(0, kTokenCount);
 const kBadges = kNames.map((name, n) => <TokenBadge key={name} token={n} />);
@@ -33,8 +39,15 @@ export function productsFigure({ engine, store }: Lesson, state: TokensState) {
     const factors = w[name].value.slice(kTokenSize * column, kTokenSize * (column + 1));
     // Each product of two entries: a diagonal matrix times a vector.
     const diagonal = row.flatMap((value, n) => row.map((_, m) => (m === n ? value : 0)));
-    const products = engine.matmul(matrix(kTokenSize, kTokenSize, diagonal), matrix(kTokenSize, 1, factors));
-    const all = { q: project(engine, x.value, w.q.value), k: project(engine, x.value, w.k.value), v: project(engine, x.value, w.v.value) };
+    const products = engine.matmul(
+      matrix(kTokenSize, kTokenSize, diagonal),
+      matrix(kTokenSize, 1, factors),
+    );
+    const all = {
+      q: project(engine, x.value, w.q.value),
+      k: project(engine, x.value, w.k.value),
+      v: project(engine, x.value, w.v.value),
+    };
     return { name, token, column, row, factors, products: products.data, all };
   }
 
@@ -56,7 +69,11 @@ export function productsFigure({ engine, store }: Lesson, state: TokensState) {
   const setW = (name: Projection, row: number, column: number, value: number) =>
     w[name].set(w[name].value.map((old, n) => (n === row * kTokenSize + column ? value : old)));
   const valueLabel = (name: Projection, token: number, column: number, value: number) =>
-    t('tokens.entry', { what: t(`tokens.${name}-of`, { token: kNames[token] }), entry: column + 1, value: fixed(value, 2) });
+    t('tokens.entry', {
+      what: t(`tokens.${name}-of`, { token: kNames[token] }),
+      entry: column + 1,
+      value: fixed(value, 2),
+    });
 
   type Shown = ReturnType<typeof compute>;
 
@@ -96,7 +113,9 @@ export function productsFigure({ engine, store }: Lesson, state: TokensState) {
               rowNames={[1, 2, 3].map((n) => t('tokens.row', { n }))}
               range={kEntry}
               value={(r, c) => w[name].value[c * kTokenSize + r]}
-              cellLabel={(r, c) => t('tokens.w-entry', { name: `W${name}`, row: r + 1, column: c + 1 })}
+              cellLabel={(r, c) =>
+                t('tokens.w-entry', { name: `W${name}`, row: r + 1, column: c + 1 })
+              }
               cellClass={(_, c) => (name === now.name && c === now.column ? 'lit' : '')}
               onValue={(r, c, value) => setW(name, c, r, value)}
               onCommit={(joins) => store.commit(w[name].key, joins)}
@@ -107,7 +126,8 @@ export function productsFigure({ engine, store }: Lesson, state: TokensState) {
               key={name}
               caption={
                 <>
-                  <Symbol letter={name.toUpperCase()} /> = <Symbol letter="X" /> <Symbol letter="W" below={name} />
+                  <Symbol letter={name.toUpperCase()} /> = <Symbol letter="X" />{' '}
+                  <Symbol letter="W" below={name} />
                 </>
               }
               class={name}
@@ -138,7 +158,12 @@ export function productsFigure({ engine, store }: Lesson, state: TokensState) {
           onValue={(chosen) => choose(entry.value[0], Number(chosen), now.column)}
         />
         {kProjections.map((name, part) => (
-          <div key={name} class="product" role="group" aria-label={t(`tokens.${name}-of`, { token: kNames[token] })}>
+          <div
+            key={name}
+            class="product"
+            role="group"
+            aria-label={t(`tokens.${name}-of`, { token: kNames[token] })}
+          >
             <EditedCells
               caption={<Symbol letter="W" below={name.toUpperCase()} />}
               class="brackets"
@@ -146,7 +171,9 @@ export function productsFigure({ engine, store }: Lesson, state: TokensState) {
               columns={kTokenSize}
               range={kEntry}
               value={(r, c) => w[name].value[r * kTokenSize + c]}
-              cellLabel={(r, c) => t('tokens.w-entry', { name: `W_${name.toUpperCase()}`, row: r + 1, column: c + 1 })}
+              cellLabel={(r, c) =>
+                t('tokens.w-entry', { name: `W_${name.toUpperCase()}`, row: r + 1, column: c + 1 })
+              }
               cellClass={(r) => (name === now.name && r === now.column ? 'lit' : '')}
               onValue={(r, c, value) => setW(name, r, c, value)}
               onCommit={(joins) => store.commit(w[name].key, joins)}
@@ -203,7 +230,11 @@ export function productsFigure({ engine, store }: Lesson, state: TokensState) {
         title={t('tokens.products')}
         drawn={false}
         numbers={() => [
-          ['token', ...[1, 2, 3].map((n) => `x${n}`), ...kProjections.flatMap((p) => [`${p}1`, `${p}2`])],
+          [
+            'token',
+            ...[1, 2, 3].map((n) => `x${n}`),
+            ...kProjections.flatMap((p) => [`${p}1`, `${p}2`]),
+          ],
           ...kNames.map((letter, n) => [
             letter,
             ...x.value.slice(kTokenSize * n, kTokenSize * (n + 1)),

@@ -13,8 +13,16 @@ import { project, type TokensState } from './tokens_state.ts';
 const kNames = kTokenNames.slice(0, kTokenCount);
 const kBadges = kNames.map((name, n) => <TokenBadge key={name} token={n} />);
 const kTokens = kNames.map((_, n) => n);
-const kOnes = matrix(kTokenCount, 1, kTokens.map(() => 1));
-const kScale = matrix(kTokenCount, kTokenCount, kTokens.flatMap((r) => kTokens.map((c) => (r === c ? 1 / Math.sqrt(kKeySize) : 0))));
+const kOnes = matrix(
+  kTokenCount,
+  1,
+  kTokens.map(() => 1),
+);
+const kScale = matrix(
+  kTokenCount,
+  kTokenCount,
+  kTokens.flatMap((r) => kTokens.map((c) => (r === c ? 1 / Math.sqrt(kKeySize) : 0))),
+);
 
 export function turnsFigure({ engine, store }: Lesson, state: TokensState) {
   const { x, w, pair, causal } = state;
@@ -57,7 +65,17 @@ export function turnsFigure({ engine, store }: Lesson, state: TokensState) {
     say();
   };
 
-  function Table({ of, caption, all, weights = false }: { of: Matrix; caption: string; all: All; weights?: boolean }) {
+  function Table({
+    of,
+    caption,
+    all,
+    weights = false,
+  }: {
+    of: Matrix;
+    caption: string;
+    all: All;
+    weights?: boolean;
+  }) {
     const [query, key] = pair.value;
     return (
       <ChosenCells
@@ -89,7 +107,10 @@ export function turnsFigure({ engine, store }: Lesson, state: TokensState) {
     const [query, key] = pair.value;
     const alone = computeTurn(all, query);
     // The table's row beside the turn's own: they differ by what the matrix [1, -1] leaves.
-    const gaps = engine.matmul(matrix(1, 2, [1, -1]), fromRows([rowOf(all.out, query), alone.out.data])).data;
+    const gaps = engine.matmul(
+      matrix(1, 2, [1, -1]),
+      fromRows([rowOf(all.out, query), alone.out.data]),
+    ).data;
     const gap = Math.max(...Array.from(gaps, Math.abs));
     const products = engine.matmul(
       matrix(kKeySize, kKeySize, [at(all.q, query, 0), 0, 0, at(all.q, query, 1)]),
@@ -177,8 +198,9 @@ export function turnsFigure({ engine, store }: Lesson, state: TokensState) {
         <p class="sum">
           {sees(query, key) ? (
             <>
-              {t('tokens.pair-sum', { query: kNames[query], key: kNames[key] })} {numbers(rowOf(all.q, query))} ·{' '}
-              {numbers(rowOf(all.k, key))} = <Num value={products[0]} /> + <Num value={products[1]} /> ={' '}
+              {t('tokens.pair-sum', { query: kNames[query], key: kNames[key] })}{' '}
+              {numbers(rowOf(all.q, query))} · {numbers(rowOf(all.k, key))} ={' '}
+              <Num value={products[0]} /> + <Num value={products[1]} /> ={' '}
               <strong>
                 <Num value={at(all.scores, query, key)} />
               </strong>
@@ -188,7 +210,8 @@ export function turnsFigure({ engine, store }: Lesson, state: TokensState) {
           )}
         </p>
         <p>
-          {t('tokens.alone', { token: kNames[query] })} <Num value={gap} text={gap === 0 ? '0' : undefined} digits={8} />
+          {t('tokens.alone', { token: kNames[query] })}{' '}
+          <Num value={gap} text={gap === 0 ? '0' : undefined} digits={8} />
         </p>
       </div>
     );

@@ -35,9 +35,15 @@ export function turnSection(lesson: Lesson) {
   const scale = () => (scaled.value ? 1 / Math.sqrt(2) : 1);
 
   function compute(): RowSteps {
-    return engine.steps(fromRows([q.value]), fromRows(pairs(keys.value)), fromRows(pairs(values.value)), 0, {
-      scale: scale(),
-    });
+    return engine.steps(
+      fromRows([q.value]),
+      fromRows(pairs(keys.value)),
+      fromRows(pairs(values.value)),
+      0,
+      {
+        scale: scale(),
+      },
+    );
   }
 
   /** What the step number n did, in words. */
@@ -55,8 +61,15 @@ export function turnSection(lesson: Lesson) {
         ? { text: 'turn.say-2', words: { root: fixed(Math.SQRT2, 3) } }
         : { text: 'turn.say-2-off' };
     }
-    if (n === 3) return { text: 'turn.say-3', numbers: { max: fixed(steps.max, 3), sum: fixed(steps.sum, 3) } };
-    return { text: 'turn.say-4', numbers: { x: fixed(steps.out[0], 2), y: fixed(steps.out[1], 2) } };
+    if (n === 3)
+      return {
+        text: 'turn.say-3',
+        numbers: { max: fixed(steps.max, 3), sum: fixed(steps.sum, 3) },
+      };
+    return {
+      text: 'turn.say-4',
+      numbers: { x: fixed(steps.out[0], 2), y: fixed(steps.out[1], 2) },
+    };
   }
 
   function go(to: number) {
@@ -122,7 +135,9 @@ export function turnSection(lesson: Lesson) {
             <StepTable steps={steps} now={now} />
           </div>
         </div>
-        {now === kSteps && <WeightedSum engine={engine} values={pairs(values.value)} steps={steps} />}
+        {now === kSteps && (
+          <WeightedSum engine={engine} values={pairs(values.value)} steps={steps} />
+        )}
         <Check
           weights={steps.keys.map((k) => k.weight)}
           out={steps.out}
@@ -201,7 +216,9 @@ export function turnSection(lesson: Lesson) {
             <th scope="col">{t('turn.token')}</th>
             <th scope="col">{t('turn.key')}</th>
             {now >= 1 && <th scope="col">{t('turn.score')}</th>}
-            {now >= 2 && <th scope="col">{t(scaled.value ? 'turn.scaled-score' : 'turn.unscaled-score')}</th>}
+            {now >= 2 && (
+              <th scope="col">{t(scaled.value ? 'turn.scaled-score' : 'turn.unscaled-score')}</th>
+            )}
             {now >= 3 && <th scope="col">{t('turn.exp')}</th>}
             {now >= 3 && (
               <th scope="col" colSpan={2}>
@@ -254,7 +271,11 @@ export function turnSection(lesson: Lesson) {
   }
 
   function Totals({ steps }: { steps: RowSteps }) {
-    const weights = matrix(1, 3, steps.keys.map((k) => k.weight));
+    const weights = matrix(
+      1,
+      3,
+      steps.keys.map((k) => k.weight),
+    );
     const whole = engine.matmul(weights, matrix(3, 1, [1, 1, 1])).data[0];
     return (
       <tfoot>
@@ -278,7 +299,11 @@ export function turnSection(lesson: Lesson) {
     );
   }
 
-  return { 'turn-key': KeyQuestion, 'turn-place': () => <Guess {...lesson} />, 'turn-steps': Steps };
+  return {
+    'turn-key': KeyQuestion,
+    'turn-place': () => <Guess {...lesson} />,
+    'turn-steps': Steps,
+  };
 }
 
 /** As 1 × 1 + 2 × 0. */

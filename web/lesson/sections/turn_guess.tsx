@@ -27,10 +27,17 @@ export function Guess({ engine }: Lesson) {
 
   // The question is about the numbers of the text, whatever else the reader has set below.
   const values = pairs(kTurn.values);
-  const result = engine.attention(fromRows([kTurn.q]), fromRows(pairs(kTurn.keys)), fromRows(values)).out.data;
+  const result = engine.attention(
+    fromRows([kTurn.q]),
+    fromRows(pairs(kTurn.keys)),
+    fromRows(values),
+  ).out.data;
   const truth: Point = [result[0], result[1]];
   const reason = judge(guess, result);
-  const said = { text: 'turn.place-truth', numbers: { x: fixed(truth[0], 2), y: fixed(truth[1], 2) } };
+  const said = {
+    text: 'turn.place-truth',
+    numbers: { x: fixed(truth[0], 2), y: fixed(truth[1], 2) },
+  };
   const gap = Math.hypot(guess[0] - truth[0], guess[1] - truth[1]);
   const distance = { text: 'turn.place-gap', numbers: { gap: fixed(gap, 2) } };
 
@@ -49,7 +56,9 @@ export function Guess({ engine }: Lesson) {
     setNote('');
     setShown(true);
     const verdict = t(reason === 'right' ? 'predict.right' : 'predict.wrong');
-    announce(guessed ? [say(said), say(distance), verdict, t(`turn.why-${reason}`)].join(' ') : say(said));
+    announce(
+      guessed ? [say(said), say(distance), verdict, t(`turn.why-${reason}`)].join(' ') : say(said),
+    );
   };
   const again = () => {
     setShown(false);
@@ -91,9 +100,23 @@ export function Guess({ engine }: Lesson) {
           ))}
           {shown && placed && <Segment from={guess} to={truth} kind="gap" />}
           {shown && placed && <Ring at={guess} kind="guess" />}
-          {(placed || !shown) && <Caption at={guess} dy={shown && truth[1] < guess[1] ? -22 : 32} text={t('turn.ring-label')} kind="guess" />}
+          {(placed || !shown) && (
+            <Caption
+              at={guess}
+              dy={shown && truth[1] < guess[1] ? -22 : 32}
+              text={t('turn.ring-label')}
+              kind="guess"
+            />
+          )}
           {shown && <Dot at={truth} kind="result" radius={8} />}
-          {shown && <Caption at={truth} dy={placed && truth[1] >= guess[1] ? -18 : 28} text={t('turn.result-label')} kind="result" />}
+          {shown && (
+            <Caption
+              at={truth}
+              dy={placed && truth[1] >= guess[1] ? -18 : 28}
+              text={t('turn.result-label')}
+              kind="result"
+            />
+          )}
         </Plane>
         <div class="beside">
           <fieldset class="places">
@@ -118,7 +141,8 @@ export function Guess({ engine }: Lesson) {
               </p>
               {placed && (
                 <p class={reason === 'right' ? 'verdict right' : 'verdict wrong'}>
-                  <strong>{t(reason === 'right' ? 'predict.right' : 'predict.wrong')}</strong> {t(`turn.why-${reason}`)}
+                  <strong>{t(reason === 'right' ? 'predict.right' : 'predict.wrong')}</strong>{' '}
+                  {t(`turn.why-${reason}`)}
                 </p>
               )}
               <button type="button" onClick={again}>

@@ -18,7 +18,11 @@ interface WeightedSumProps {
 /** The last step in full: each coordinate of the result as a sum, and a drawing. */
 export function WeightedSum({ engine, values: points, steps }: WeightedSumProps) {
   const weights = steps.keys.map((k) => k.weight);
-  const diagonal = matrix(3, 3, kTokens.flatMap((r) => kTokens.map((c) => (r === c ? weights[r] : 0))));
+  const diagonal = matrix(
+    3,
+    3,
+    kTokens.flatMap((r) => kTokens.map((c) => (r === c ? weights[r] : 0))),
+  );
   const shares = engine.matmul(diagonal, fromRows(points));
   const result: Point = [steps.out[0], steps.out[1]];
   const from = points.flat().some((x) => x < -1) ? -12.5 : -1;

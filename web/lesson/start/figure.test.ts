@@ -18,8 +18,10 @@ beforeAll(async () => {
   model = new FigureModel({ engine, store: new Store() });
 });
 
-const run = (state: Partial<FigureState>, scale = kScale) => model.stepsOf({ ...kFigure, ...state }, scale);
-const weightsOf = (state: Partial<FigureState>, scale = kScale) => run(state, scale).keys.map((k) => k.weight);
+const run = (state: Partial<FigureState>, scale = kScale) =>
+  model.stepsOf({ ...kFigure, ...state }, scale);
+const weightsOf = (state: Partial<FigureState>, scale = kScale) =>
+  run(state, scale).keys.map((k) => k.weight);
 const winnerOf = (state: Partial<FigureState>) => model.winnerOf(run(state));
 const keys = pairs(kFigure.keys);
 const values = pairs(kFigure.values);
@@ -34,7 +36,11 @@ const seen = fc.array(fc.boolean(), { minLength: 4, maxLength: 4 });
 describe('what the figure starts with', () => {
   test('D is strictly inside the triangle of the other keys, and wins nowhere', () => {
     expect(inside(keys[D], hull(keys.slice(0, 3)))).toBeGreaterThan(0.2);
-    expect(cones(engine, keys, kFigure.seen).map((c) => c.token).sort()).toEqual([A, B, C]);
+    expect(
+      cones(engine, keys, kFigure.seen)
+        .map((c) => c.token)
+        .sort(),
+    ).toEqual([A, B, C]);
   });
 
   test('D is the key nearest to the query, A has the longest shadow and wins', () => {
@@ -54,7 +60,9 @@ describe('what the figure starts with', () => {
     expect(hull(values).length).toBe(4);
     for (const skipped of [A, B, C, D]) {
       const [a, b, c] = values.filter((_, n) => n !== skipped);
-      expect(Math.abs((b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]))).toBeGreaterThan(1);
+      expect(
+        Math.abs((b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])),
+      ).toBeGreaterThan(1);
     }
   });
 
@@ -64,7 +72,12 @@ describe('what the figure starts with', () => {
 });
 
 describe('each exercise starts unsolved, and can be solved', () => {
-  const at = (exercise: number, changes: Partial<FigureState> = {}, which = 0, won = new Set<number>()): Line => {
+  const at = (
+    exercise: number,
+    changes: Partial<FigureState> = {},
+    which = 0,
+    won = new Set<number>(),
+  ): Line => {
     const state = { ...startOf(exercise, which), ...changes };
     const own = new FigureModel({ engine, store: new Store() });
     own.q.set(state.q);
@@ -75,7 +88,8 @@ describe('each exercise starts unsolved, and can be solved', () => {
     return lineOf(exercise, own, won);
   };
 
-  for (let n = 1; n <= kExercises; ++n) test(`${n} starts unsolved`, () => expect(at(n).done).toBe(false));
+  for (let n = 1; n <= kExercises; ++n)
+    test(`${n} starts unsolved`, () => expect(at(n).done).toBe(false));
 
   const half = startOf(6).keys;
   const solutions: [number, Partial<FigureState>, string, number?][] = [
@@ -123,7 +137,10 @@ describe('what always holds', () => {
         const { out } = run({ q: [0, 0], keys: k, values: v, seen: visible });
         const shown = pairs(v).filter((_, n) => visible[n]);
         for (const axis of [0, 1]) {
-          expect(out[axis]).toBeCloseTo(shown.reduce((sum, p) => sum + p[axis], 0) / shown.length, 5);
+          expect(out[axis]).toBeCloseTo(
+            shown.reduce((sum, p) => sum + p[axis], 0) / shown.length,
+            5,
+          );
         }
       }),
     );
@@ -139,7 +156,10 @@ describe('what always holds', () => {
   });
 
   test('2: its slope is -c times the variance of the scores', () => {
-    const small = fc.array(fc.double({ min: -1, max: 1, noNaN: true }), { minLength: 8, maxLength: 8 });
+    const small = fc.array(fc.double({ min: -1, max: 1, noNaN: true }), {
+      minLength: 8,
+      maxLength: 8,
+    });
     fc.assert(
       fc.property(small, small, fc.double({ min: 0.1, max: 3, noNaN: true }), (q, k, c) => {
         const steps = (length: number) => run({ q: q.slice(0, 2), keys: k }, length * kScale);
@@ -158,7 +178,9 @@ describe('what always holds', () => {
     const weights = weightsOf({ q: [1, 1] }, 1000);
     expect(weights).toEqual([0.5, 0.5, 0, 0]);
     const { out } = run({ q: [1, 1] }, 1000);
-    expect([...out]).toEqual([0, 1].map((axis) => expect.closeTo((values[A][axis] + values[B][axis]) / 2, 5)));
+    expect([...out]).toEqual(
+      [0, 1].map((axis) => expect.closeTo((values[A][axis] + values[B][axis]) / 2, 5)),
+    );
   });
 
   test('3: the winner of a direction is the same at every length, and the cones say which', () => {
@@ -172,7 +194,10 @@ describe('what always holds', () => {
         );
         if (!at) return; // too near to a border to tell in float32
         for (const length of [0.5, 3]) {
-          const weights = weightsOf({ q: [length * Math.cos(angle), length * Math.sin(angle)], keys: k });
+          const weights = weightsOf({
+            q: [length * Math.cos(angle), length * Math.sin(angle)],
+            keys: k,
+          });
           expect(weights[at.token]).toBeGreaterThanOrEqual(Math.max(...weights) - 1e-6);
         }
         expect(coneShape(at, 3).length).toBeGreaterThanOrEqual(3);
@@ -186,7 +211,9 @@ describe('what always holds', () => {
       fc.property(vector, four, shares, (q, k, share) => {
         const corners = pairs(k).slice(0, 3);
         const total = share[0] + share[1] + share[2];
-        const inner = [0, 1].map((axis) => corners.reduce((sum, p, n) => sum + (share[n] / total) * p[axis], 0));
+        const inner = [0, 1].map((axis) =>
+          corners.reduce((sum, p, n) => sum + (share[n] / total) * p[axis], 0),
+        );
         const weights = weightsOf({ q, keys: [...k.slice(0, 6), ...inner] });
         expect(weights[D]).toBeLessThanOrEqual(Math.max(...weights.slice(0, 3)) + 1e-6);
       }),

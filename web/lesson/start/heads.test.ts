@@ -13,7 +13,8 @@ beforeAll(async () => {
 });
 
 /** The tokens from the largest weight down. */
-const order = (weights: Float32Array) => kThings.map((_, n) => n).sort((a, b) => weights[b] - weights[a]);
+const order = (weights: Float32Array) =>
+  kThings.map((_, n) => n).sort((a, b) => weights[b] - weights[a]);
 
 describe('at the start', () => {
   test('each token has one other of its colour and one other of its shape', () => {
@@ -30,7 +31,9 @@ describe('at the start', () => {
       for (const [h, kind] of (['colour', 'shape'] as const).entries()) {
         const [first, second, third] = order(rowOf(heads[h].weights, n));
         expect([first, second].every((m) => kThings[m][kind] === a[kind])).toBe(true);
-        expect(at(heads[h].weights, n, second)).toBeGreaterThan(10 * at(heads[h].weights, n, third));
+        expect(at(heads[h].weights, n, second)).toBeGreaterThan(
+          10 * at(heads[h].weights, n, third),
+        );
       }
     });
   });
@@ -39,14 +42,17 @@ describe('at the start', () => {
     const [{ weights }] = multiHead(engine, tokenMatrix(), kMatrices, 1).heads;
     kThings.forEach((a, n) => {
       expect(order(rowOf(weights, n))[0]).toBe(n);
-      const like = kThings.flatMap((b, m) => (m !== n && (b.colour === a.colour || b.shape === a.shape) ? [m] : []));
+      const like = kThings.flatMap((b, m) =>
+        m !== n && (b.colour === a.colour || b.shape === a.shape) ? [m] : [],
+      );
       expect(at(weights, n, like[0])).toBeCloseTo(at(weights, n, like[1]), 2);
     });
   });
 
   test('heads 1 and 2 fetch for A the mean of its shapes and of its colours; W_O puts colour first', () => {
     const { joined, out } = multiHead(engine, tokenMatrix(), kMatrices, 2);
-    const mean = (kind: readonly number[], other: readonly number[]) => kind.map((x, n) => (x + other[n]) / 2);
+    const mean = (kind: readonly number[], other: readonly number[]) =>
+      kind.map((x, n) => (x + other[n]) / 2);
     const [a, b, c] = kTokens;
     const expected = [...mean(a.slice(2), b.slice(2)), ...mean(a.slice(0, 2), c.slice(0, 2))];
     rowOf(joined, 0).forEach((x, n) => expect(Math.abs(x - expected[n])).toBeLessThan(0.1));
@@ -77,14 +83,20 @@ describe('at the start', () => {
 
 const entry = fc.integer({ min: -300, max: 300 }).map((n) => n / 100);
 const square = fc.array(entry, { minLength: 16, maxLength: 16 });
-const anyMatrices: fc.Arbitrary<Matrices> = fc.record({ q: square, k: square, v: square, o: square });
+const anyMatrices: fc.Arbitrary<Matrices> = fc.record({
+  q: square,
+  k: square,
+  v: square,
+  o: square,
+});
 
 /** Rows `first` to `end` of W times x, in double. */
 const times = (w: readonly number[], x: readonly number[], first: number, end: number) =>
   Array.from({ length: end - first }, (_, r) =>
     x.reduce((sum, value, c) => sum + Math.fround(w[4 * (first + r) + c]) * Math.fround(value), 0),
   );
-const dot = (a: readonly number[], b: readonly number[]) => a.reduce((sum, x, n) => sum + x * b[n], 0);
+const dot = (a: readonly number[], b: readonly number[]) =>
+  a.reduce((sum, x, n) => sum + x * b[n], 0);
 
 /** The textbook's formula for token `n`, in double: the head with these rows of the matrices. */
 function head(w: Matrices, n: number, first: number, end: number): number[] {

@@ -15,14 +15,20 @@ beforeAll(async () => {
   engine = await load();
 });
 
-const listing = (name: string) => readFileSync(new URL(`../listings/${name}`, import.meta.url), 'utf8');
+const listing = (name: string) =>
+  readFileSync(new URL(`../listings/${name}`, import.meta.url), 'utf8');
 const go = async () => true;
 
 describe('what the text says of the start', () => {
   test('the listings print the lines of the lesson', async () => {
     const { q, k, v, seed, d, perm, scalingSeed, pairs, dk } = kListings;
-    expect(runAttention(engine, { q, k, v, seed, d, perm })).toEqual(['[[0.14  0.284 0.576]] [[4.28 5.72]]', 'True']);
-    expect(await runScaling(engine, { seed: scalingSeed, pairs, d: dk }, go)).toEqual(['8.08 1.01']);
+    expect(runAttention(engine, { q, k, v, seed, d, perm })).toEqual([
+      '[[0.14  0.284 0.576]] [[4.28 5.72]]',
+      'True',
+    ]);
+    expect(await runScaling(engine, { seed: scalingSeed, pairs, d: dk }, go)).toEqual([
+      '8.08 1.01',
+    ]);
   });
 });
 
@@ -44,7 +50,9 @@ describe('other numbers print what NumPy prints', () => {
       v: fc.constant(kListings.v),
       seed: fc.integer({ min: 0, max: 2 ** 32 - 1 }),
       d: fc.integer({ min: 1, max: 8 }),
-      perm: fc.integer({ min: 2, max: 8 }).chain((n) => fc.shuffledSubarray([...Array(n).keys()], { minLength: n })),
+      perm: fc
+        .integer({ min: 2, max: 8 })
+        .chain((n) => fc.shuffledSubarray([...Array(n).keys()], { minLength: n })),
     });
     fc.assert(
       fc.property(inputs, (given) => {
@@ -55,7 +63,9 @@ describe('other numbers print what NumPy prints', () => {
   });
 
   test('a run that is called off ends', async () => {
-    expect(await runScaling(engine, { seed: 0, pairs: 10_000, d: 64 }, async (done) => done < 0.3)).toBe(undefined);
+    expect(
+      await runScaling(engine, { seed: 0, pairs: 10_000, d: 64 }, async (done) => done < 0.3),
+    ).toBe(undefined);
   });
 });
 

@@ -5,7 +5,13 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { rowOf, type Engine } from '../../engine/engine.ts';
 import { engine as load } from '../../engine/node.ts';
 import {
-  attentionOver, bits, kOrders, naiveSoftmax, problem, quotient, stepsOf,
+  attentionOver,
+  bits,
+  kOrders,
+  naiveSoftmax,
+  problem,
+  quotient,
+  stepsOf,
 } from '../sections/machine_compute.ts';
 import { kMachine } from './machine.ts';
 
@@ -23,7 +29,11 @@ describe('at the start', () => {
       [64, 96],
       [96, 128],
     ]);
-    expect(blocks.slice(1).map(({ max, maxBefore }) => max > maxBefore)).toEqual([true, false, true]);
+    expect(blocks.slice(1).map(({ max, maxBefore }) => max > maxBefore)).toEqual([
+      true,
+      false,
+      true,
+    ]);
     expect(blocks[1].rescale).toBeLessThan(1);
     expect(blocks[2].rescale).toBe(1);
   });
@@ -37,11 +47,17 @@ describe('at the start', () => {
 
   test('without subtracting, 0 and 50 work, 100 and 1000 overflow, -1000 leaves nothing', () => {
     const broken = (shift: number) =>
-      naiveSoftmax(engine, kMachine.scores.map((score) => score + shift)).map(({ exp, weight }) => [exp, weight]);
+      naiveSoftmax(
+        engine,
+        kMachine.scores.map((score) => score + shift),
+      ).map(({ exp, weight }) => [exp, weight]);
     for (const shift of [100, 1000]) expect(broken(shift)).toEqual(Array(3).fill([Infinity, NaN]));
     expect(broken(-1000)).toEqual(Array(3).fill([0, NaN]));
     for (const shift of [0, 50]) {
-      for (const { weight, right } of naiveSoftmax(engine, kMachine.scores.map((score) => score + shift))) {
+      for (const { weight, right } of naiveSoftmax(
+        engine,
+        kMachine.scores.map((score) => score + shift),
+      )) {
         expect(weight).toBeCloseTo(right, 6);
       }
     }
@@ -50,7 +66,10 @@ describe('at the start', () => {
   test("the engine's weights don't change with what is added", () => {
     const start = naiveSoftmax(engine, kMachine.scores).map(({ right }) => right);
     for (const shift of kMachine.shifts) {
-      const rows = naiveSoftmax(engine, kMachine.scores.map((score) => score + shift));
+      const rows = naiveSoftmax(
+        engine,
+        kMachine.scores.map((score) => score + shift),
+      );
       expect(rows.map(({ right }) => right)).toEqual(start);
     }
   });
@@ -86,9 +105,12 @@ describe('for any seed and order', () => {
           expect(block.maxBefore).toBe(before.max);
           const factor = Math.exp(block.maxBefore - block.max);
           expect(block.rescale).toBeCloseTo(factor, 6);
-          const near = (x: number, y: number) => expect(Math.abs(x - y)).toBeLessThan(1e-5 * (1 + Math.abs(y)));
+          const near = (x: number, y: number) =>
+            expect(Math.abs(x - y)).toBeLessThan(1e-5 * (1 + Math.abs(y)));
           near(block.sum, before.sum * factor + block.blockSum);
-          block.accumulator.forEach((o, c) => near(o, before.accumulator[c] * factor + block.blockAccumulator[c]));
+          block.accumulator.forEach((o, c) =>
+            near(o, before.accumulator[c] * factor + block.blockAccumulator[c]),
+          );
         });
       }),
       { numRuns: 50 },
@@ -119,7 +141,9 @@ describe('for any seed and order', () => {
   test('another order gives the same up to rounding', () => {
     fc.assert(
       fc.property(fc.nat({ max: 9999 }), (seed) => {
-        const [first, ...others] = kOrders.map((order) => attentionOver(engine, problem(engine, seed, order), 128));
+        const [first, ...others] = kOrders.map((order) =>
+          attentionOver(engine, problem(engine, seed, order), 128),
+        );
         for (const { out } of others) {
           out.data.forEach((x, c) => expect(Math.abs(x - first.out.data[c])).toBeLessThan(1e-5));
         }

@@ -66,13 +66,21 @@ test('the newest request wins: an older one shows nothing any more', async () =>
 });
 
 describe('for any', () => {
-  const scores = fc.array(fc.integer({ min: -80, max: 80 }).map((n) => n / 8), { minLength: 1, maxLength: 20 });
+  const scores = fc.array(
+    fc.integer({ min: -80, max: 80 }).map((n) => n / 8),
+    { minLength: 1, maxLength: 20 },
+  );
 
   test('scores: adding a number to all of them changes no weight', () => {
     // Eighths and whole numbers of this size are added without rounding, so even the bits stay.
     fc.assert(
       fc.property(scores, fc.integer({ min: -1000, max: 1000 }), (s, shift) => {
-        expect([...softmax(engine, s.map((x) => x + shift))]).toEqual([...softmax(engine, s)]);
+        expect([
+          ...softmax(
+            engine,
+            s.map((x) => x + shift),
+          ),
+        ]).toEqual([...softmax(engine, s)]);
       }),
     );
   });
@@ -83,7 +91,8 @@ describe('for any', () => {
         const p = softmax(engine, s);
         let squares = 0;
         for (let i = 0; i < p.length; ++i) {
-          for (let j = 0; j < p.length; ++j) squares += (i === j ? p[i] * (1 - p[i]) : -p[i] * p[j]) ** 2;
+          for (let j = 0; j < p.length; ++j)
+            squares += (i === j ? p[i] * (1 - p[i]) : -p[i] * p[j]) ** 2;
         }
         expect(engine.jacobianNorm(p)).toBeCloseTo(Math.sqrt(squares), 4);
       }),
@@ -92,24 +101,31 @@ describe('for any', () => {
 
   test('key size: 10,000 dots spread about the root of it', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.integer({ min: 1, max: 128 }), fc.nat({ max: 1000 }), async (size, seed) => {
-        const sample = await wholeSample(size, seed);
-        // The spread of n dots is itself off by about sqrt((kurtosis - 1) / 4n), kurtosis 3 + 6 / size.
-        const off = Math.sqrt((2 + 6 / size) / (4 * kScale.dots));
-        expect(Math.abs(sample.spreadBefore / Math.sqrt(size) - 1)).toBeLessThan(5 * off);
-        expect(sample.spreadAfter * Math.sqrt(size)).toBeCloseTo(sample.spreadBefore, 3);
-      }),
+      fc.asyncProperty(
+        fc.integer({ min: 1, max: 128 }),
+        fc.nat({ max: 1000 }),
+        async (size, seed) => {
+          const sample = await wholeSample(size, seed);
+          // The spread of n dots is itself off by about sqrt((kurtosis - 1) / 4n), kurtosis 3 + 6 / size.
+          const off = Math.sqrt((2 + 6 / size) / (4 * kScale.dots));
+          expect(Math.abs(sample.spreadBefore / Math.sqrt(size) - 1)).toBeLessThan(5 * off);
+          expect(sample.spreadAfter * Math.sqrt(size)).toBeCloseTo(sample.spreadBefore, 3);
+        },
+      ),
       { numRuns: 10 },
     );
   }, 30_000);
 
   test('values: the spread is their standard deviation', () => {
     fc.assert(
-      fc.property(fc.array(fc.integer({ min: -9, max: 9 }), { minLength: 1, maxLength: 50 }), (values) => {
-        const mean = values.reduce((a, b) => a + b) / values.length;
-        const variance = values.reduce((sum, x) => sum + (x - mean) ** 2, 0) / values.length;
-        expect(spread(engine, Float32Array.from(values))).toBeCloseTo(Math.sqrt(variance), 4);
-      }),
+      fc.property(
+        fc.array(fc.integer({ min: -9, max: 9 }), { minLength: 1, maxLength: 50 }),
+        (values) => {
+          const mean = values.reduce((a, b) => a + b) / values.length;
+          const variance = values.reduce((sum, x) => sum + (x - mean) ** 2, 0) / values.length;
+          expect(spread(engine, Float32Array.from(values))).toBeCloseTo(Math.sqrt(variance), 4);
+        },
+      ),
     );
   });
 });

@@ -30,12 +30,15 @@ const orders = (n: number) => fc.shuffledSubarray(inOrder(n), { minLength: n });
 
 describe('self-attention is permutation equivariant', () => {
   const entries = (length: number) =>
-    fc.array(fc.integer({ min: -300, max: 300 }).map((n) => n / 100), { minLength: length, maxLength: length });
+    fc.array(
+      fc.integer({ min: -300, max: 300 }).map((n) => n / 100),
+      { minLength: length, maxLength: length },
+    );
 
   test('whatever the tokens, the matrices and the order: Attn(PX) = P Attn(X) up to rounding', () => {
-    const cases = fc.integer({ min: 2, max: 8 }).chain((n) =>
-      fc.tuple(entries(n * 4), entries(8), entries(8), entries(8), orders(n)),
-    );
+    const cases = fc
+      .integer({ min: 2, max: 8 })
+      .chain((n) => fc.tuple(entries(n * 4), entries(8), entries(8), entries(8), orders(n)));
     fc.assert(
       fc.property(cases, ([x, wq, wk, wv, order]) => {
         const some = { x: matrix(x.length / 4, 4, x), w: [wq, wk, wv].map((w) => matrix(2, 4, w)) };
@@ -71,7 +74,9 @@ describe('self-attention is permutation equivariant', () => {
     fc.assert(
       fc.property(orders(kSetTokens), (order) => {
         const keys = reordered(x, order);
-        expect(largestGap(engine, engine.attention(query, keys, keys).out, base)).toBeLessThan(1e-6);
+        expect(largestGap(engine, engine.attention(query, keys, keys).out, base)).toBeLessThan(
+          1e-6,
+        );
       }),
     );
   });

@@ -1,7 +1,15 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
 
-import { at, fromRows, matrix, rowOf, transposed, type Engine, type Matrix } from '../../engine/engine.ts';
+import {
+  at,
+  fromRows,
+  matrix,
+  rowOf,
+  transposed,
+  type Engine,
+  type Matrix,
+} from '../../engine/engine.ts';
 import { engine as load } from '../../engine/node.ts';
 import { project } from '../sections/tokens_state.ts';
 import { kKeySize, kTokenCount, kTokens, kTokenSize } from './tokens.ts';
@@ -13,7 +21,10 @@ beforeAll(async () => {
 
 const kScale = 1 / Math.sqrt(kKeySize);
 const entries = (length: number) =>
-  fc.array(fc.integer({ min: -900, max: 900 }).map((n) => n / 100), { minLength: length, maxLength: length });
+  fc.array(
+    fc.integer({ min: -900, max: 900 }).map((n) => n / 100),
+    { minLength: length, maxLength: length },
+  );
 const tokens = entries(kTokenCount * kTokenSize);
 const weights = entries(kKeySize * kTokenSize);
 
@@ -57,7 +68,10 @@ test('an entry of X W is the dot product of a row and a column', () => {
       const product = project(engine, x, w);
       for (let r = 0; r < kTokenCount; ++r) {
         for (let c = 0; c < kKeySize; ++c) {
-          const products = Array.from({ length: kTokenSize }, (_, n) => x[r * kTokenSize + n] * w[c * kTokenSize + n]);
+          const products = Array.from(
+            { length: kTokenSize },
+            (_, n) => x[r * kTokenSize + n] * w[c * kTokenSize + n],
+          );
           const size = products.reduce((sum, p) => sum + Math.abs(p), 0);
           const dot = products.reduce((sum, p) => sum + p, 0);
           // The entries are rounded to float32, then their products summed.

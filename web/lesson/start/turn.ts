@@ -20,7 +20,10 @@ export const kGuesses = {
 export type Reason = 'right' | 'c' | 'c-to-a' | 'b' | 'beyond';
 
 /** Why a guess is right or wrong, given the result. The values all lie on the line x + y = 10. */
-export function judge([x, y]: ArrayLike<number> & Iterable<number>, result: ArrayLike<number>): Reason {
+export function judge(
+  [x, y]: ArrayLike<number> & Iterable<number>,
+  result: ArrayLike<number>,
+): Reason {
   if (Math.hypot(x - result[0], y - result[1]) <= kNear) return 'right';
   if (Math.abs(x + y - 10) / Math.SQRT2 > 1) return 'beyond';
   const along = (y - x) / 2; // from C; A is at -5, B at 5
