@@ -18,7 +18,7 @@ if [ "$level" != build ]; then
 fi
 # Tests and checks. NumPy reads back what qkv wrote; Chromium shows the pages.
 if [ "$level" = test ] || [ "$level" = full ]; then
-  packages+=(libgtest-dev libgmock-dev libeigen3-dev python3 python3-numpy clang-format-19 chromium)
+  packages+=(libgtest-dev libgmock-dev libeigen3-dev python3 python3-numpy clang-format-19 chromium fonts-dejavu-core)
 fi
 # A second compiler's tools, the cross builds, and what builds oneTBB from source.
 if [ "$level" = full ]; then

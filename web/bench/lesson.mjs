@@ -160,4 +160,34 @@ for (const [figure, handle] of [
     );
   }
 }
+
+// The histogram of 10,000 dot products, from the change of the slider to the whole drawing. `first`: numbers that were
+// never drawn; `again`: back to a size seen before.
+for (const throttle of [1, 4]) {
+  const { context, page } = await open(throttle);
+  await page.locator('[data-figure="scale-spread"]').scrollIntoViewIfNeeded();
+  await page.waitForFunction(
+    () => document.querySelector('.scale-histograms')?.dataset.count === '10000',
+  );
+  for (const [name, size] of [
+    ['first', 512],
+    ['again', 64],
+    ['again', 512],
+    ['again', 128],
+  ]) {
+    const took = await page.evaluate(async (wanted) => {
+      const box = document.querySelector('[data-figure="scale-spread"] .scale-histograms');
+      const slider = document.querySelector('[data-figure="scale-spread"] input[type=range]');
+      const start = performance.now();
+      slider.value = String(wanted);
+      slider.dispatchEvent(new Event('input', { bubbles: true }));
+      while (box.dataset.size !== String(wanted) || box.dataset.count !== '10000') {
+        await new Promise(requestAnimationFrame);
+      }
+      return performance.now() - start;
+    }, size);
+    console.log(`${throttle}x: histogram at d_k ${size}, ${name}: ${took.toFixed(0)} ms`);
+  }
+  await context.close();
+}
 await browser.close();

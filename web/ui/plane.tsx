@@ -201,7 +201,7 @@ export function Segment({
       y1={y(from[1])}
       x2={x(to[0])}
       y2={y(to[1])}
-      stroke-width={width}
+      style={width === undefined ? undefined : { strokeWidth: width }}
     />
   );
 }
