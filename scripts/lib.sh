@@ -61,6 +61,17 @@ run_ctest() {
   python3 scripts/read_junit.py "$junit" >>"$QKV_RESULTS"
 }
 
+# run_vitest [VITEST ARGUMENTS...]: every test of the pages is a result.
+run_vitest() {
+  local junit=$root/build/web/junit.xml
+  rm -f "$junit"
+  say "vitest $*"
+  (cd web && npx --no-install vitest run --reporter=default --reporter=junit \
+    --outputFile.junit="$junit" "$@") || true
+  [ -s "$junit" ] || { echo "vitest ran nothing"; return 1; }
+  python3 scripts/read_junit.py "$junit" >>"$QKV_RESULTS"
+}
+
 # Builds and runs the tests that have one of the labels 'a|b|c' in '^(a|b|c)$', and no others.
 build_labelled() {
   local known targets=() label

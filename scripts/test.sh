@@ -5,7 +5,7 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 
 quick=(release checks install web sanitizers)
-full=("${quick[@]}" long clang tidy tsan aarch64 wasm faults fuzz)
+full=("${quick[@]}" web-long long clang tidy tsan aarch64 wasm faults fuzz)
 
 case "${1:-}" in
   quick) level=test; stages=("${quick[@]}") ;;

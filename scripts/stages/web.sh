@@ -1,18 +1,13 @@
-# The pages: types, units, and the built page in Chromium; the engine in WebAssembly has the native
-# bits.
+# The pages: types, units, and the built page in Chromium: what holds for all of it, its drawings, and
+# the first figures. The stage web-long has the others. The engine in WebAssembly has the native bits.
 source scripts/lib.sh
 source scripts/node.sh
-run_vitest() {
-  local junit=$root/build/web/junit.xml
-  rm -f "$junit"
-  (cd web && npx --no-install vitest run --reporter=default --reporter=junit --outputFile.junit="$junit" "$@") || true
-  [ -s "$junit" ] || { echo "vitest ran nothing"; return 1; }
-  python3 scripts/read_junit.py "$junit" >>"$QKV_RESULTS"
-}
 say "build the pages"
 scripts/web.sh --pseudo
 check "types of the pages" npx --prefix web --no-install tsc --noEmit --project web
-run_vitest
+run_vitest --project unit
+run_vitest --project browser tests/page.spec.ts tests/golden.spec.ts tests/turn.spec.ts \
+  tests/figure.spec.ts
 configure test
 build test bit_hashes
 cmake --build build/wasm

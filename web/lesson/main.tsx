@@ -28,8 +28,9 @@ async function mount(figures: Record<string, ComponentType>): Promise<void> {
     place.replaceChildren(); // the drawing of the build
     render(<Content />, place);
   };
+  // Sections, for asking where something in a section out of sight lies would lay it out.
   const inSight = (place: HTMLElement) => {
-    const { top, bottom } = place.getBoundingClientRect();
+    const { top, bottom } = place.closest('section')!.getBoundingClientRect();
     return top < innerHeight && bottom > 0;
   };
   const first = places.filter(inSight);

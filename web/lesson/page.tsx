@@ -28,7 +28,6 @@ function applyTheme(theme: Theme): void {
 }
 
 function Tools({ store }: Lesson) {
-  const [theme, setTheme] = useState(savedTheme);
   return (
     <>
       <button
@@ -54,24 +53,30 @@ function Tools({ store }: Lesson) {
       <button type="button" onClick={() => store.reset()}>
         {t('tools.reset')}
       </button>
-      <label class="theme">
-        {t('tools.theme')}
-        <select
-          value={theme}
-          onChange={(event) => {
-            const chosen = event.currentTarget.value as Theme;
-            applyTheme(chosen);
-            setTheme(chosen);
-          }}
-        >
-          {kThemes.map((name) => (
-            <option key={name} value={name}>
-              {t(`tools.theme-${name}`)}
-            </option>
-          ))}
-        </select>
-      </label>
     </>
+  );
+}
+
+function ThemeChoice() {
+  const [theme, setTheme] = useState(savedTheme);
+  return (
+    <label class="theme">
+      {t('tools.theme')}
+      <select
+        value={theme}
+        onChange={(event) => {
+          const chosen = event.currentTarget.value as Theme;
+          applyTheme(chosen);
+          setTheme(chosen);
+        }}
+      >
+        {kThemes.map((name) => (
+          <option key={name} value={name}>
+            {t(`tools.theme-${name}`)}
+          </option>
+        ))}
+      </select>
+    </label>
   );
 }
 
@@ -92,6 +97,7 @@ export function startPage(lesson: Lesson): void {
   applyTheme(savedTheme());
   embed();
   render(<Tools {...lesson} />, document.getElementById('tools')!);
+  render(<ThemeChoice />, document.getElementById('theme')!);
   addEventListener('keydown', (event) => {
     const target = event.target as Element;
     if (target.matches('input[type=number], input[type=text], textarea')) return; // their own undo

@@ -29,6 +29,8 @@ export interface PageOptions {
   readonly touch?: boolean;
   readonly context?: BrowserContextOptions;
   readonly script?: boolean;
+  /** As readers have it: sections are laid out when they come into sight. */
+  readonly lazy?: boolean;
   /** Another build of the page. */
   readonly page?: URL;
   /** Runs in the page before its scripts. */
@@ -62,6 +64,12 @@ export async function openLesson(options: PageOptions = {}): Promise<Page> {
   const address = new URL(options.page ?? kPage);
   address.search = options.query ?? '';
   await page.goto(address.href + (options.hash ?? ''));
+  // Sections out of sight are not laid out, and what is not laid out has no text, colour or size to test.
+  if (script && !options.lazy) {
+    await page.addStyleTag({
+      content: 'main > section { content-visibility: visible !important }',
+    });
+  }
   if (script) {
     await page.waitForFunction(() => document.documentElement.dataset.ready);
     const ready = await page.evaluate(() => document.documentElement.dataset.ready);

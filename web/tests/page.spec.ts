@@ -184,3 +184,13 @@ test('a figure is saved as SVG, PNG and CSV', async () => {
   expect(csv[3]).toBe('dot,3,,');
   await page.context().close();
 });
+
+test('sections out of sight can be reached, by keyboard and by screen reader', async () => {
+  const page = await openLesson({ lazy: true });
+  expect(await page.locator('main').ariaSnapshot()).toContain('Number of heads');
+  await page.getByRole('link', { name: 'Several heads' }).press('Enter');
+  await page.keyboard.press('Tab');
+  const inside = await page.evaluate(() => document.activeElement!.closest('section')!.id);
+  expect(inside).toBe('heads');
+  await page.context().close();
+});

@@ -1,0 +1,30 @@
+// Takes the pictures of the documents: node bench/screenshots.mjs
+import { pathToFileURL } from 'node:url';
+
+import { chromium, devices } from 'playwright-core';
+
+const path = (relative) => new URL(relative, import.meta.url).pathname;
+const address = pathToFileURL(path('../../build/web/lesson.html')).href;
+const browser = await chromium.launch({
+  executablePath: process.env.QKV_CHROMIUM ?? '/usr/bin/chromium',
+});
+
+async function take(name, figure, hash, options) {
+  const context = await browser.newContext({ offline: true, ...options });
+  const page = await context.newPage();
+  await page.goto(`${address}#v=1${hash}`);
+  await page.waitForFunction(() => document.documentElement.dataset.ready === 'yes');
+  const place = page.locator(`[data-figure="${figure}"]`);
+  await place.scrollIntoViewIfNeeded();
+  await page.addStyleTag({ content: '.tools { position: static !important }' });
+  await page.waitForTimeout(1000);
+  await place.screenshot({ path: path(`../../docs/images/${name}.png`) });
+  await context.close();
+}
+
+const desk = { viewport: { width: 1000, height: 1000 } };
+await take('lesson-light', 'figure', '', { ...desk, colorScheme: 'light' });
+await take('lesson-dark', 'scale-spread', '', { ...desk, colorScheme: 'dark' });
+const phone = { ...devices['Pixel 7'], deviceScaleFactor: 1.5 };
+await take('lesson-phone', 'figure', '', { ...phone, colorScheme: 'light' });
+await browser.close();
