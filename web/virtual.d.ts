@@ -3,7 +3,3 @@ declare module 'virtual:texts' {
   export default texts;
   export const locale: string;
 }
-declare module 'virtual:engine' {
-  const base64: string;
-  export default base64;
-}

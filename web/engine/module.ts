@@ -41,9 +41,9 @@ function imports(memory: () => WebAssembly.Memory): WebAssembly.Imports {
   };
 }
 
-export async function instantiate(wasm: BufferSource): Promise<Module> {
+export async function instantiate(wasm: WebAssembly.Module): Promise<Module> {
   let memory: WebAssembly.Memory;
-  const { instance } = await WebAssembly.instantiate(
+  const instance = await WebAssembly.instantiate(
     wasm,
     imports(() => memory),
   );
@@ -51,13 +51,4 @@ export async function instantiate(wasm: BufferSource): Promise<Module> {
   const functions = instance.exports as unknown as Module['functions'];
   functions._initialize();
   return { memory, functions };
-}
-
-/** From text that a build put into the page: base64 of the gzipped module. */
-export async function decode(base64: string): Promise<ArrayBuffer> {
-  const binary = atob(base64);
-  const bytes = new Uint8Array(binary.length);
-  for (let i = 0; i < binary.length; ++i) bytes[i] = binary.charCodeAt(i);
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'));
-  return new Response(stream).arrayBuffer();
 }

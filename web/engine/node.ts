@@ -7,7 +7,7 @@ import { WasmEngine } from './wasm_engine.ts';
 const kPath = new URL('../../build/wasm/bindings/wasm/engine.wasm', import.meta.url);
 
 export async function engineModule(): Promise<Module> {
-  return instantiate(await readFile(kPath));
+  return instantiate(await WebAssembly.compile(await readFile(kPath)));
 }
 
 export async function engine(): Promise<WasmEngine> {

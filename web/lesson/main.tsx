@@ -1,10 +1,9 @@
 // Starts the lesson: the engine, the state of the address, and a figure in each of its places.
 import { effect } from '@preact/signals';
 import { render, type ComponentType } from 'preact';
-import base64 from 'virtual:engine';
 
 import type { Engine } from '../engine/engine.ts';
-import { decode, instantiate } from '../engine/module.ts';
+import { instantiate } from '../engine/module.ts';
 import { WasmEngine } from '../engine/wasm_engine.ts';
 import { Store } from '../ui/store.ts';
 import { t } from '../ui/text.ts';
@@ -15,36 +14,34 @@ import { sections } from './sections/sections.ts';
 
 declare global {
   interface Window {
+    /** The engine, unpacked and compiled since the page began (build_tools/engine_module.ts). */
+    qkvModule: Promise<WebAssembly.Module>;
     /** Tests put an engine of theirs around the real one. */
     qkvTestEngine?: (engine: Engine) => Engine;
   }
 }
 
-/** Puts the figures into their places: at once those in sight, then one by one the others. */
+/** Puts the figures into their places: first those in sight, then the others, one a task. */
 async function mount(figures: Record<string, ComponentType>): Promise<void> {
   const places = [...document.querySelectorAll<HTMLElement>('[data-figure]')];
-  const fill = (place: HTMLElement) => {
+  // Sections out of sight are not laid out, and asking where a part of one lies would lay it out.
+  const inSight = (element: Element) => {
+    const { top, bottom } = element.getBoundingClientRect();
+    return top < innerHeight && bottom > 0;
+  };
+  const first = places.filter((place) => inSight(place.closest('section')!) && inSight(place));
+  const order = [...first, ...places.filter((place) => !first.includes(place))];
+  for (const [n, place] of order.entries()) {
+    if (n > 0) await new Promise((resolve) => setTimeout(resolve));
     const Content = figures[place.dataset.figure!];
     place.replaceChildren(); // the drawing of the build
     render(<Content />, place);
-  };
-  // Sections, for asking where something in a section out of sight lies would lay it out.
-  const inSight = (place: HTMLElement) => {
-    const { top, bottom } = place.closest('section')!.getBoundingClientRect();
-    return top < innerHeight && bottom > 0;
-  };
-  const first = places.filter(inSight);
-  first.forEach(fill);
-  performance.mark('qkv-ready'); // for bench/lesson.mjs
-  for (const place of places) {
-    if (first.includes(place)) continue;
-    await new Promise((resolve) => setTimeout(resolve));
-    fill(place);
+    if (n === 0) performance.mark('qkv-ready'); // for bench/lesson.mjs
   }
 }
 
 async function start(): Promise<void> {
-  const real = new WasmEngine(await instantiate(await decode(base64)));
+  const real = new WasmEngine(await instantiate(await window.qkvModule));
   const engine = window.qkvTestEngine?.(real) ?? real;
   const lesson: Lesson = { engine, store: new Store() };
   const figures: Record<string, ComponentType> = Object.assign(
