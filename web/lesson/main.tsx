@@ -9,7 +9,7 @@ import { Store } from '../ui/store.ts';
 import { t } from '../ui/text.ts';
 import type { Lesson } from './context.ts';
 import './lesson.css';
-import { startPage } from './page.tsx';
+import { goToFigure, startPage } from './page.tsx';
 import { sections } from './sections/sections.ts';
 
 declare global {
@@ -52,7 +52,9 @@ async function start(): Promise<void> {
   store.open(location.hash);
 
   startPage(lesson);
+  const opened = location.hash;
   await mount(figures);
+  goToFigure(opened);
   document.documentElement.dataset.ready = 'yes';
 
   // The address follows the state, but not faster than browsers allow.
@@ -69,7 +71,10 @@ async function start(): Promise<void> {
   });
   addEventListener('hashchange', () => {
     // Links inside the page go to places in it; only those with a version are states.
-    if (location.hash.startsWith('#v=') && location.hash !== own) store.open(location.hash);
+    if (location.hash.startsWith('#v=') && location.hash !== own) {
+      store.open(location.hash);
+      goToFigure(location.hash);
+    }
   });
 }
 

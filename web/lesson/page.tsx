@@ -27,30 +27,35 @@ function applyTheme(theme: Theme): void {
   }
 }
 
-function Tools({ store }: Lesson) {
+function undo({ store }: Lesson): void {
+  if (!store.canUndo.value) return;
+  store.undo();
+  announce(t('tools.undone'));
+}
+
+function redo({ store }: Lesson): void {
+  if (!store.canRedo.value) return;
+  store.redo();
+  announce(t('tools.redone'));
+}
+
+function Tools(lesson: Lesson) {
+  const { store } = lesson;
   return (
     <>
-      <button
-        type="button"
-        disabled={!store.canUndo.value}
-        onClick={() => {
-          store.undo();
-          announce(t('tools.undone'));
-        }}
-      >
+      <button type="button" disabled={!store.canUndo.value} onClick={() => undo(lesson)}>
         <span aria-hidden="true">↶</span> {t('tools.undo')}
       </button>
-      <button
-        type="button"
-        disabled={!store.canRedo.value}
-        onClick={() => {
-          store.redo();
-          announce(t('tools.redone'));
-        }}
-      >
+      <button type="button" disabled={!store.canRedo.value} onClick={() => redo(lesson)}>
         <span aria-hidden="true">↷</span> {t('tools.redo')}
       </button>
-      <button type="button" onClick={() => store.reset()}>
+      <button
+        type="button"
+        onClick={() => {
+          store.reset();
+          announce(t('tools.was-reset'));
+        }}
+      >
         {t('tools.reset')}
       </button>
     </>
@@ -93,7 +98,35 @@ function embed(): void {
   }
 }
 
+/** On paper nothing can be opened, so all is open. */
+function openForPrint(): void {
+  const opened: HTMLDetailsElement[] = [];
+  addEventListener('beforeprint', () => {
+    for (const details of document.querySelectorAll<HTMLDetailsElement>(
+      'main details:not([open])',
+    )) {
+      if (details.classList.contains('save')) continue;
+      details.open = true;
+      opened.push(details);
+    }
+  });
+  addEventListener('afterprint', () => {
+    for (const details of opened.splice(0)) details.open = false;
+  });
+}
+
+/** Goes to the figure that a copied link names. */
+export function goToFigure(hash: string): void {
+  const name = /&at=([a-z0-9-]+)/.exec(hash)?.[1];
+  const place = name && document.querySelector<HTMLElement>(`[data-figure="${name}"]`);
+  if (!place) return;
+  place.scrollIntoView();
+  place.tabIndex = -1;
+  place.focus({ preventScroll: true });
+}
+
 export function startPage(lesson: Lesson): void {
+  openForPrint();
   applyTheme(savedTheme());
   embed();
   render(<Tools {...lesson} />, document.getElementById('tools')!);
@@ -103,7 +136,7 @@ export function startPage(lesson: Lesson): void {
     if (target.matches('input[type=number], input[type=text], textarea')) return; // their own undo
     if (!(event.ctrlKey || event.metaKey) || event.key.toLowerCase() !== 'z') return;
     event.preventDefault();
-    if (event.shiftKey) lesson.store.redo();
-    else lesson.store.undo();
+    if (event.shiftKey) redo(lesson);
+    else undo(lesson);
   });
 }

@@ -84,7 +84,7 @@ describe('Run prints the lines of NumPy', () => {
     'from a link: seed $inputs.seed',
     async ({ inputs, printed: wanted }) => {
       const { q, k, v, seed, d, perm } = inputs;
-      const hash = `#v=1&listings.q=${q.join('_')}&listings.k=${k.join('_')}&listings.v=${v.join('_')}&listings.seed=${seed}&listings.d=${d}&listings.perm=${perm.join('_')}`;
+      const hash = `#v=1&listings.attention.q=${q.join('_')}&listings.attention.k=${k.join('_')}&listings.attention.v=${v.join('_')}&listings.attention.seed=${seed}&listings.attention.d=${d}&listings.attention.perm=${perm.join('_')}`;
       const page = await openLesson({ hash });
       await attention(page).getByRole('button', { name: 'Run attention.py' }).click();
       await printed(page, 'attention.py', wanted);
@@ -121,7 +121,9 @@ test('what was printed for other numbers is marked as such', async () => {
 });
 
 test('a long run leaves the page to its reader', async () => {
-  const page = await openLesson({ hash: '#v=1&listings.pairs=20000&listings.dk=128' });
+  const page = await openLesson({
+    hash: '#v=1&listings.scaling.pairs=20000&listings.scaling.dk=128',
+  });
   const turns = await page.evaluate(async () => {
     document.querySelector<HTMLElement>('[data-figure="listings-scaling"] .run')!.click();
     const out = document.querySelector('[data-figure="listings-scaling"] .output pre')!;

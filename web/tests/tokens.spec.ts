@@ -164,7 +164,11 @@ describe("a cell of the table and its token's turn", () => {
   });
 
   test('rows of weights add up to 1, with and without the mask, and a turn alone is the row', async () => {
-    for (const hash of ['', '#v=1&tokens.causal=1', '#v=1&tokens.x=9_9_9_-9_9_9_0_0_0_1_2_3']) {
+    for (const hash of [
+      '',
+      '#v=1&tokens.turns.causal=1',
+      '#v=1&tokens.products.x=9_9_9_-9_9_9_0_0_0_1_2_3',
+    ]) {
       const page = await openLesson({ hash });
       const sums = await turns(page).locator('td.extra .num').allInnerTexts();
       expect(sums).toEqual(['1.00', '1.00', '1.00', '1.00']);

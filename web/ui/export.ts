@@ -8,6 +8,7 @@ const kStyles = [
   'stroke-dasharray',
   'stroke-linecap',
   'stroke-linejoin',
+  'paint-order',
   'opacity',
   'font-family',
   'font-size',
@@ -71,9 +72,16 @@ export function figureSvg(figure: Element): { text: string; width: number; heigh
   return { text: new XMLSerializer().serializeToString(page), width, height };
 }
 
+/** Numbers of the engine have some 7 digits. */
+function csvText(value: string | number): string {
+  return typeof value === 'number' ? String(Number(value.toPrecision(7))) : value;
+}
+
 export function csv(rows: readonly (readonly (string | number)[])[]): string {
-  const cell = (value: string | number) =>
-    /[",\n]/.test(String(value)) ? `"${String(value).replaceAll('"', '""')}"` : String(value);
+  const cell = (value: string | number) => {
+    const text = csvText(value);
+    return /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  };
   return rows.map((row) => row.map(cell).join(',') + '\r\n').join('');
 }
 

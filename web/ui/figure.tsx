@@ -19,39 +19,54 @@ interface FigureProps {
   readonly drawn?: boolean;
 }
 
-/** The address that reopens this state, for the clipboard. */
-function address(store: Store): string {
-  return `${location.href.split('#')[0]}#${store.link()}`;
+/** The address that reopens this state and goes to the figure, for the clipboard. */
+function address(store: Store, figure: Element): string {
+  const place = figure.closest<HTMLElement>('[data-figure]')?.dataset.figure;
+  return `${location.href.split('#')[0]}#${store.link()}${place ? `&at=${place}` : ''}`;
 }
+
+const kTold = 2000; // ms for which the button says that the link is copied
 
 export function Figure({ store, section, title, children, numbers, drawn = true }: FigureProps) {
   const body = useRef<HTMLDivElement>(null);
   const [link, setLink] = useState('');
-  const name = `qkv-${section}`;
+  const [copied, setCopied] = useState(false);
+  const name = `qkv-${section.replaceAll('.', '-')}`;
   const copy = async () => {
-    const text = address(store);
+    const text = address(store, body.current!);
     try {
       await navigator.clipboard.writeText(text);
       announce(t('figure.copied'));
       setLink('');
+      setCopied(true);
+      setTimeout(() => setCopied(false), kTold);
     } catch {
       setLink(text); // no clipboard here, as on some pages opened as files: to be copied by hand
     }
   };
+  /** The button's name says what it is for, since each figure has one. */
+  const named = (label: string) => ({ 'aria-label': `${label}: ${title}` });
   return (
     <div class="figure" role="group" aria-label={title}>
       <div class="figure-body" ref={body}>
         {children}
       </div>
       <div class="figure-tools">
-        <button type="button" onClick={() => store.reset(section)}>
+        <button
+          type="button"
+          {...named(t('figure.reset'))}
+          onClick={() => {
+            store.reset(section);
+            announce(t('figure.was-reset', { title }));
+          }}
+        >
           {t('figure.reset')}
         </button>
-        <button type="button" onClick={copy}>
-          {t('figure.link')}
+        <button type="button" {...named(t('figure.link'))} onClick={copy}>
+          {copied ? t('figure.link-copied') : t('figure.link')}
         </button>
         <details class="save">
-          <summary>{t('figure.save')}</summary>
+          <summary {...named(t('figure.save'))}>{t('figure.save')}</summary>
           {drawn && (
             <>
               <button type="button" onClick={() => saveSvg(body.current!, name)}>

@@ -363,7 +363,7 @@ export function Handle({ at, label, kind, range, onMove, onCommit, onReset }: Ha
     >
       {slider(0)}
       {slider(1)}
-      <span id={`${id}-help`} class="unseen">
+      <span id={`${id}-help`} hidden>
         {t('plane.keys')}
       </span>
     </div>

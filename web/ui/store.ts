@@ -5,6 +5,7 @@ import type { Codec } from './fields.ts';
 
 const kVersion = '1';
 const kMostSteps = 200;
+const kJoins = 700; // ms between changes that are one step of undo
 
 /** One value of the page's state. Reading `value` in a component redraws it on a change. */
 export class Field<T> {
@@ -45,6 +46,7 @@ export class Store {
   private readonly future: string[] = [];
   private settled = '';
   private lastField = '';
+  private lastTime = 0;
   /** For buttons: how far undo and redo can go. */
   readonly canUndo = signal(false);
   readonly canRedo = signal(false);
@@ -79,13 +81,16 @@ export class Store {
   }
 
   /**
-   * Ends a change, which becomes one step of undo. Changes of the field that the last step changed
-   * too join it if `joins`: so a run of key presses is one step.
+   * Ends a change, which becomes one step of undo. A change of the field that the last step changed
+   * too joins it if `joins` and it comes soon after: so a run of key presses is one step.
    */
   commit(field = '', joins = false): void {
     const now = this.link();
     if (now === this.settled) return;
-    if (!(joins && field !== '' && field === this.lastField)) this.past.push(this.settled);
+    const time = performance.now();
+    const soon = time - this.lastTime < kJoins;
+    if (!(joins && soon && field !== '' && field === this.lastField)) this.past.push(this.settled);
+    this.lastTime = time;
     if (this.past.length > kMostSteps) this.past.shift();
     this.future.length = 0;
     this.settled = now;

@@ -42,15 +42,15 @@ function resized(perm: readonly number[], count: number): readonly number[] {
 export function listingsSection({ engine, store }: Lesson) {
   const field = <T,>(name: string, codec: Codec<T>, initial: T) =>
     store.field(`listings.${name}`, codec, initial);
-  const q = field('q', numbers(2, kEntry), kListings.q);
-  const k = field('k', numbers(6, kEntry), kListings.k);
-  const v = field('v', numbers(6, kEntry), kListings.v);
-  const seed = field<number>('seed', number(kSeed), kListings.seed);
-  const d = field<number>('d', number(kSize), kListings.d);
-  const perm = field<readonly number[]>('perm', order, kListings.perm);
-  const scalingSeed = field<number>('scaling-seed', number(kSeed), kListings.scalingSeed);
-  const pairs = field<number>('pairs', number(kPairs), kListings.pairs);
-  const dk = field<number>('dk', number(kKeySize), kListings.dk);
+  const q = field('attention.q', numbers(2, kEntry), kListings.q);
+  const k = field('attention.k', numbers(6, kEntry), kListings.k);
+  const v = field('attention.v', numbers(6, kEntry), kListings.v);
+  const seed = field<number>('attention.seed', number(kSeed), kListings.seed);
+  const d = field<number>('attention.d', number(kSize), kListings.d);
+  const perm = field<readonly number[]>('attention.perm', order, kListings.perm);
+  const scalingSeed = field<number>('scaling.seed', number(kSeed), kListings.scalingSeed);
+  const pairs = field<number>('scaling.pairs', number(kPairs), kListings.pairs);
+  const dk = field<number>('scaling.dk', number(kKeySize), kListings.dk);
 
   const attentionInputs = () => ({
     q: q.value,
@@ -92,7 +92,7 @@ export function listingsSection({ engine, store }: Lesson) {
     return (
       <Figure
         store={store}
-        section="listings"
+        section="listings.attention"
         title={t('listings.attention')}
         drawn={false}
         numbers={() => [['line'], ...runAttention(engine, attentionInputs()).map((line) => [line])]}
@@ -148,7 +148,7 @@ export function listingsSection({ engine, store }: Lesson) {
     return (
       <Figure
         store={store}
-        section="listings"
+        section="listings.scaling"
         title={t('listings.scaling')}
         drawn={false}
         numbers={() => [

@@ -20,7 +20,7 @@ const pointOf = (m: Matrix, row: number): Point => [at(m, row, 0), at(m, row, 1)
 
 export function cloudFigure({ engine, store }: Lesson) {
   const order = store.field<readonly number[]>(
-    'set.cloud',
+    'set.cloud.order',
     permutation(kCloudPoints),
     kCloud.order,
   );
@@ -48,7 +48,7 @@ export function cloudFigure({ engine, store }: Lesson) {
     return (
       <Figure
         store={store}
-        section="set"
+        section="set.cloud"
         title={t('set.cloud-figure')}
         numbers={() => [
           ['point', 'x', 'y', 'output x', 'output y'],
@@ -105,7 +105,7 @@ export function cloudFigure({ engine, store }: Lesson) {
 }
 
 export function sentenceFigure({ engine, store }: Lesson) {
-  const positions = store.field('set.words', flag(), false);
+  const positions = store.field('set.sentence.positions', flag(), false);
 
   /** Each word's output in both sentences, by word. */
   function compute() {
@@ -124,7 +124,7 @@ export function sentenceFigure({ engine, store }: Lesson) {
     return (
       <Figure
         store={store}
-        section="set"
+        section="set.sentence"
         title={t('set.sentence-figure')}
         drawn={false}
         numbers={() => [

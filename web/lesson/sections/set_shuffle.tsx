@@ -54,9 +54,9 @@ export function VectorNums({ values }: { values: ArrayLike<number> }) {
 }
 
 export function shuffleFigure({ engine, store }: Lesson) {
-  const order = store.field('set.order', permutation(kSetTokens), kSet.order);
-  const positions = store.field('set.positions', flag(), false);
-  const causal = store.field('set.causal', flag(), false);
+  const order = store.field('set.shuffle.order', permutation(kSetTokens), kSet.order);
+  const positions = store.field('set.shuffle.positions', flag(), false);
+  const causal = store.field('set.shuffle.causal', flag(), false);
   /** The outputs wait for the reader's guess. */
   const shown = signal(false);
 
@@ -202,7 +202,7 @@ export function shuffleFigure({ engine, store }: Lesson) {
         <Guess />
         <Figure
           store={store}
-          section="set"
+          section="set.shuffle"
           title={t('set.shuffle-figure')}
           numbers={() => [
             ['token', 'place', 'output 1', 'output 2', 'place in A B C D', 'output 1', 'output 2'],

@@ -226,7 +226,7 @@ export function productsFigure({ engine, store }: Lesson, state: TokensState) {
     return (
       <Figure
         store={store}
-        section="tokens"
+        section="tokens.products"
         title={t('tokens.products')}
         drawn={false}
         numbers={() => [

@@ -19,14 +19,18 @@ export function project(engine: Engine, x: readonly number[], w: readonly number
 
 export function tokensState({ store }: Lesson) {
   const w = (name: Projection) =>
-    store.field(`tokens.w${name}`, numbers(kKeySize * kTokenSize, kEntry), kTokens[`w${name}`]);
+    store.field(
+      `tokens.products.w${name}`,
+      numbers(kKeySize * kTokenSize, kEntry),
+      kTokens[`w${name}`],
+    );
   return {
-    x: store.field('tokens.x', numbers(kTokenCount * kTokenSize, kEntry), kTokens.x),
+    x: store.field('tokens.products.x', numbers(kTokenCount * kTokenSize, kEntry), kTokens.x),
     w: { q: w('q'), k: w('k'), v: w('v') },
-    notation: store.field('tokens.notation', oneOf('rows', 'columns'), 'rows'),
-    entry: store.field('tokens.entry', indices(3, kTokenCount, kKeySize), kTokens.entry),
-    pair: store.field('tokens.pair', indices(kTokenCount, kTokenCount), kTokens.pair),
-    causal: store.field('tokens.causal', flag(), false),
+    notation: store.field('tokens.products.notation', oneOf('rows', 'columns'), 'rows'),
+    entry: store.field('tokens.products.entry', indices(3, kTokenCount, kKeySize), kTokens.entry),
+    pair: store.field('tokens.turns.pair', indices(kTokenCount, kTokenCount), kTokens.pair),
+    causal: store.field('tokens.turns.causal', flag(), false),
   };
 }
 export type TokensState = ReturnType<typeof tokensState>;

@@ -223,7 +223,7 @@ export function turnsFigure({ engine, store }: Lesson, state: TokensState) {
     return (
       <Figure
         store={store}
-        section="tokens"
+        section="tokens.turns"
         title={t('tokens.turns')}
         drawn={false}
         numbers={() => [
