@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "command.h"
+#include "interrupt.h"
 #include "lesson_page.h"
 #include "lesson_server.h"
 #include "lesson_text.h"
@@ -35,8 +36,16 @@ Failure write_trouble(const std::string& path) {
 // All of the page or nothing: into a file beside it first.
 void write_page(const std::string& path, bool force) {
   const std::string_view text = page();
-  if (!force && ::access(path.c_str(), F_OK) == 0) {
-    throw Failure(kFileTrouble, in_quotes(path) + " is there already; pass --force to replace it");
+  // lstat: a link that leads nowhere is there too.
+  struct stat there = {};
+  if (::lstat(path.c_str(), &there) == 0) {
+    if (!S_ISREG(there.st_mode)) {
+      throw Failure(kFileTrouble, in_quotes(path) + " is no regular file; pass another name");
+    }
+    if (!force) {
+      throw Failure(kFileTrouble,
+                    in_quotes(path) + " is there already; pass --force to replace it");
+    }
   }
   std::string part = path + ".XXXXXX";
   const int file = ::mkstemp(part.data());
@@ -61,9 +70,10 @@ void write_page(const std::string& path, bool force) {
 
 void serve(int port, bool given, bool open) {
   const std::string_view text = page();
+  const CancelScope scope;  // Ctrl-C is how it ends
   const auto ready = [open](const std::string& address) {
     fmt::print("the lesson is at {} (Ctrl-C ends it)\n", address);
-    std::fflush(stdout);
+    if (std::fflush(stdout) != 0) throw Failure(kFileTrouble, "standard output can't be written");
     if (!open) return;
     // The browser may wait for the page, which is served after this.
     std::thread([address] {
@@ -73,13 +83,13 @@ void serve(int port, bool given, bool open) {
     }).detach();
   };
   if (given) {
-    serve_page(text, port, ready);
+    serve_page(text, port, scope.flag(), ready);
     return;
   }
   try {
-    serve_page(text, kUsualPort, ready);
+    serve_page(text, kUsualPort, scope.flag(), ready);
   } catch (const Failure&) {
-    serve_page(text, 0, ready);
+    serve_page(text, 0, scope.flag(), ready);
   }
 }
 

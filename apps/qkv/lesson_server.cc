@@ -6,7 +6,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdlib>
+#include <thread>
 
 #include "command.h"
 
@@ -25,7 +27,7 @@ bool is_local(const std::string& host, int port) {
 
 }  // namespace
 
-void serve_page(std::string_view page, int port,
+void serve_page(std::string_view page, int port, const std::atomic<bool>* stop,
                 const std::function<void(const std::string& address)>& ready) {
   httplib::Server server;
   // The library's own choice, SO_REUSEPORT, would let two servers share one port.
@@ -59,7 +61,15 @@ void serve_page(std::string_view page, int port,
   server.Get("/", give);
   server.Get("/lesson.html", give);
   ready("http://" + std::string(kHost) + ":" + std::to_string(port) + "/");
+  // A signal handler can only set a flag.
+  std::atomic<bool> ended{false};
+  std::thread watcher([&] {
+    while (!*stop && !ended) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    server.stop();
+  });
   server.listen_after_bind();
+  ended = true;
+  watcher.join();
 }
 
 bool open_browser(const std::string& address) {

@@ -85,9 +85,10 @@ float largest_difference(const Matrix& a, const Matrix& b) {
   return largest;
 }
 
-Matrix normal(random::Generator& generator, std::int64_t rows, std::int64_t columns) {
+Matrix normal(random::Generator& generator, std::int64_t rows, std::int64_t columns,
+              double deviation = 1.0) {
   std::vector<double> numbers(static_cast<std::size_t>(rows * columns));
-  generator.normal(numbers);
+  generator.normal(numbers, 0.0, deviation);
   return {rows, columns, {numbers.begin(), numbers.end()}};
 }
 
@@ -260,19 +261,19 @@ void heads() {
              one, many);
 }
 
+// The page's keys as they start (web/lesson/start/machine.ts).
 void machine() {
-  random::Generator generator(0);
-  const Matrix q = normal(generator, 1, 16), k = normal(generator, 128, 16),
+  random::Generator generator(51);
+  const Matrix q = normal(generator, 1, 8, 2.0), k = normal(generator, 128, 8),
                v = normal(generator, 128, 2);
   const RowSteps steps = row_steps({q.view(), k.view(), v.view()}, {});
   fmt::print(
-      "  128 keys in blocks of 32. Each block may raise the maximum; then what was summed before "
-      "is\n"
-      "  multiplied by exp(old - new maximum):\n\n");
-  fmt::print("  keys        max   rescale       sum   accumulator\n");
+      "  128 keys in blocks of 32. Each block may raise the maximum; then what was summed before\n"
+      "  is multiplied by exp(old - new maximum):\n\n");
+  fmt::print("  keys        max    factor       sum   accumulator\n");
   for (const BlockStep& block : steps.blocks) {
-    fmt::print("  {:>3} - {:<3}  {:5.3f}   {:7.5f}  {:8.4f}   {}\n", block.first_key,
-               block.end_key - 1, block.after.max, block.rescale, block.after.sum,
+    fmt::print("  {:>3} - {:<3}  {:5.3f}   {:7.5f}  {:8.4f}   {}\n", block.first_key + 1,
+               block.end_key, block.after.max, block.rescale, block.after.sum,
                text_of(block.after.accumulator, 3));
   }
   fmt::print("\n  accumulator / sum = {}\n", text_of(steps.out, 4));

@@ -1,5 +1,6 @@
 #include "convert.h"
 
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -134,6 +135,11 @@ Status check_array(const char* name, const void* data, std::int64_t count) {
   if (count < 0) {
     return invalid_argument(std::string(name) + ": a count of " + std::to_string(count) +
                             " is negative; pass the number of elements");
+  }
+  // Elements have 8 bytes at most. On wasm32 a count of 2^32 must not become 0.
+  if (count > std::numeric_limits<std::ptrdiff_t>::max() / 8) {
+    return invalid_argument(std::string(name) + ": a count of " + std::to_string(count) +
+                            " is more than memory can hold; pass the number of elements");
   }
   if (data == nullptr && count != 0) {
     return invalid_argument(std::string(name) + ": null pointer with a count of " +

@@ -13,7 +13,7 @@ namespace {
 
 Status refuse(const std::string& what, double weight) {
   std::array<char, 32> text;
-  std::snprintf(text.data(), text.size(), "%g", weight);
+  std::snprintf(text.data(), text.size(), "%.9g", weight);
   return invalid_argument(what + " is " + text.data() +
                           ", which is no weight; pass numbers between 0 and 1");
 }

@@ -19,7 +19,8 @@ export class CallMemory {
 
   /** Zeroed. Aligned for every type. */
   take(bytes: number): number {
-    const address = this.module.functions.malloc(Math.max(bytes, 1));
+    // Addresses above 2 GiB come as negative numbers.
+    const address = this.module.functions.malloc(Math.max(bytes, 1)) >>> 0;
     if (address === 0) throw new EngineError(3, `no memory for ${bytes} bytes; use smaller sizes`);
     this.taken.push(address);
     this.bytes(address, bytes).fill(0);

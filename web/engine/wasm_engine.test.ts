@@ -10,7 +10,7 @@ import {
   transposed,
   type Engine,
 } from './engine.ts';
-import { engine as load } from './node.ts';
+import { engine as load, engineModule } from './node.ts';
 
 let engine: Engine;
 beforeAll(async () => {
@@ -184,4 +184,14 @@ test('results stay right when the memory of the module grows in a call', () => {
   expect(rowOf(product, 599)[599]).toBe(n);
   const { out } = engine.attention(ones, ones, ones);
   expect(rowOf(out, 3)[7]).toBeCloseTo(1, 6);
+});
+
+test('counts beyond the memory of a module are refused, not cut to 32 bits', async () => {
+  const { functions } = await engineModule();
+  const address = functions.malloc(64);
+  expect(functions.qkv_generator_create(0n, address)).toBe(0);
+  for (const count of [2n ** 32n, 2n ** 32n + 2n, 2n ** 62n]) {
+    expect(functions.qkv_softmax_jacobian_norm(address, count, 0, address)).toBe(1);
+    expect(functions.qkv_generator_create_from_words(address, count, address)).toBe(1);
+  }
 });

@@ -1,5 +1,4 @@
 // Starts the lesson: the engine, the state of the address, and a figure in each of its places.
-import { effect } from '@preact/signals';
 import { render, type ComponentType } from 'preact';
 
 import type { Engine } from '../engine/engine.ts';
@@ -7,9 +6,10 @@ import { instantiate } from '../engine/module.ts';
 import { WasmEngine } from '../engine/wasm_engine.ts';
 import { Store } from '../ui/store.ts';
 import { t } from '../ui/text.ts';
+import { followState, openPlace } from './address.ts';
 import type { Lesson } from './context.ts';
 import './lesson.css';
-import { goToFigure, startPage } from './page.tsx';
+import { startPage } from './page.tsx';
 import { sections } from './sections/sections.ts';
 
 declare global {
@@ -54,28 +54,9 @@ async function start(): Promise<void> {
   startPage(lesson);
   const opened = location.hash;
   await mount(figures);
-  goToFigure(opened);
+  openPlace(opened);
   document.documentElement.dataset.ready = 'yes';
-
-  // The address follows the state, but not faster than browsers allow.
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  let own = location.hash;
-  effect(() => {
-    const hash = `#${store.link()}`;
-    clearTimeout(timer);
-    timer = setTimeout(() => {
-      if (hash === own || (hash === '#v=1' && !location.hash.startsWith('#v='))) return;
-      own = hash;
-      history.replaceState(null, '', hash);
-    }, 300);
-  });
-  addEventListener('hashchange', () => {
-    // Links inside the page go to places in it; only those with a version are states.
-    if (location.hash.startsWith('#v=') && location.hash !== own) {
-      store.open(location.hash);
-      goToFigure(location.hash);
-    }
-  });
+  followState(store);
 }
 
 start().catch((error: unknown) => {

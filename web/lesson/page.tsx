@@ -85,14 +85,23 @@ function ThemeChoice() {
   );
 }
 
-/** `?embed=1` shows one figure alone, named by `figure`; the first that has a name of its own else. */
+/** `?embed=1` shows one figure alone, named by `figure`; the main one if there is none of that name. */
 function embed(): void {
   const query = new URLSearchParams(location.search);
   if (query.get('embed') !== '1') return;
-  const places = [...document.querySelectorAll<HTMLElement>('[data-figure]')];
-  const place = places.find((p) => p.dataset.figure === query.get('figure')) ?? places[0];
+  // The main figure's exercises have places of their own, which show nothing alone.
+  const places = [...document.querySelectorAll<HTMLElement>('[data-figure]')].filter(
+    (p) => !p.dataset.figure!.startsWith('figure-'),
+  );
+  const named = (name: string | null) => places.find((p) => p.dataset.figure === name);
+  const place = named(query.get('figure')) ?? named('figure')!;
   document.documentElement.dataset.embed = 'yes';
-  document.querySelector('h1')?.classList.add('unseen');
+  for (const heading of [
+    document.querySelector('h1'),
+    place.closest('section')?.querySelector('h2'),
+  ]) {
+    heading?.classList.add('unseen');
+  }
   for (let shown: Element | null = place; shown; shown = shown.parentElement) {
     shown.setAttribute('data-shown', '');
   }
@@ -113,16 +122,6 @@ function openForPrint(): void {
   addEventListener('afterprint', () => {
     for (const details of opened.splice(0)) details.open = false;
   });
-}
-
-/** Goes to the figure that a copied link names. */
-export function goToFigure(hash: string): void {
-  const name = /&at=([a-z0-9-]+)/.exec(hash)?.[1];
-  const place = name && document.querySelector<HTMLElement>(`[data-figure="${name}"]`);
-  if (!place) return;
-  place.scrollIntoView();
-  place.tabIndex = -1;
-  place.focus({ preventScroll: true });
 }
 
 export function startPage(lesson: Lesson): void {

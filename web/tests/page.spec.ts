@@ -38,7 +38,13 @@ describe('at any size and colours', () => {
     test(`${name}: nothing for axe-core to find, nothing wider than the page`, async () => {
       const page = await openLesson(options);
       expect(await axeViolations(page)).toEqual([]);
-      const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+      await page.evaluate(() => {
+        for (const details of document.querySelectorAll('details')) details.open = true;
+      });
+      const wide = await page.evaluate(
+        (width) => document.documentElement.scrollWidth - width,
+        'width' in options ? options.width! : 1000,
+      );
       expect(wide).toBeLessThanOrEqual(0);
       await page.context().close();
     });
@@ -192,5 +198,76 @@ test('sections out of sight can be reached, by keyboard and by screen reader', a
   await page.keyboard.press('Tab');
   const inside = await page.evaluate(() => document.activeElement!.closest('section')!.id);
   expect(inside).toBe('heads');
+  await page.context().close();
+});
+
+test('nothing is cut at the edge of a section, at any width', async () => {
+  for (const width of [320, 390, 700, 1000, 1280, 1600]) {
+    const page = await openLesson({ width, touch: width < 600, lazy: true });
+    const cut = await page.evaluate(async () => {
+      const found: string[] = [];
+      for (const section of document.querySelectorAll('main > section')) {
+        section.scrollIntoView();
+        await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+        for (const details of section.querySelectorAll('details')) details.open = true;
+        await new Promise(requestAnimationFrame);
+        const edge = section.getBoundingClientRect();
+        for (const element of section.querySelectorAll(
+          'p, table, pre, svg, button, input, h2, h3',
+        )) {
+          const box = element.getBoundingClientRect();
+          if (box.width === 0 || element.closest('.unseen')) continue;
+          // What lies in a box that scrolls can be reached.
+          let scrolls = false;
+          for (let up = element.parentElement; up && up !== section; up = up.parentElement) {
+            scrolls ||= /auto|scroll/.test(getComputedStyle(up).overflowX);
+          }
+          if (!scrolls && (box.left < edge.left - 1 || box.right > edge.right + 1)) {
+            found.push(`${section.id}: ${element.outerHTML.slice(0, 80)}`);
+          }
+        }
+      }
+      return found;
+    });
+    expect(cut, `${width} px`).toEqual([]);
+    await page.context().close();
+  }
+});
+
+test('a minus typed before a fraction stays', async () => {
+  const page = await openLesson();
+  const box = page.getByRole('spinbutton', { name: 'a, across' });
+  await box.fill('2');
+  await box.press('Control+a');
+  await box.pressSequentially('-0.5');
+  expect(await box.inputValue()).toBe('-0.5');
+  await box.press('Enter');
+  await page.waitForFunction(() => location.hash.includes('dot.a=-0.5_2'));
+  await page.context().close();
+});
+
+test('links within the page keep the state, and Back brings states back', async () => {
+  const page = await openLesson();
+  const hash = () => page.evaluate(() => location.hash);
+  await page.getByRole('spinbutton', { name: 'a, across' }).fill('-2');
+  await page.waitForFunction(() => location.hash.includes('dot.a=-2_2'));
+  await page.getByRole('link', { name: 'A longer query' }).click();
+  expect(await hash()).toBe('#v=1&dot.a=-2_2&at=figure');
+  await page.getByRole('button', { name: 'Reset all' }).click();
+  await page.waitForFunction(() => location.hash === '#v=1');
+  await page.goBack();
+  expect(await page.getByRole('spinbutton', { name: 'a, across' }).inputValue()).toBe('-2');
+  await page.getByRole('button', { name: 'Undo' }).click();
+  expect(await page.getByRole('spinbutton', { name: 'a, across' }).inputValue()).toBe('1');
+  await page.context().close();
+});
+
+test('a copied link opens at its figure', async () => {
+  const page = await openLesson({ hash: '#v=1&heads.look.token=2&at=heads-look', lazy: true });
+  await page.waitForTimeout(300);
+  const top = await page
+    .locator('[data-figure="heads-look"]')
+    .evaluate((place) => place.getBoundingClientRect().top);
+  expect(Math.abs(top)).toBeLessThan(150);
   await page.context().close();
 });

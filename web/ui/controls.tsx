@@ -1,5 +1,6 @@
 // Numbers shown and numbers edited.
 import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
 
 import { clamp, type Range } from './fields.ts';
 import { useUniqueId } from './id.ts';
@@ -27,8 +28,12 @@ interface NumberInputProps {
   readonly onCommit: (joins: boolean) => void;
 }
 
-/** A small box for one number. Text that is no number is not taken, and gives way to the old one. */
+/**
+ * A small box for one number. While it is edited it keeps what is typed; text that is no number gives way to the
+ * number there was.
+ */
 export function NumberInput({ value, label, range, onValue, onCommit }: NumberInputProps) {
+  const [typed, setTyped] = useState<string | undefined>();
   return (
     <input
       class="number"
@@ -37,19 +42,23 @@ export function NumberInput({ value, label, range, onValue, onCommit }: NumberIn
       min={range.min}
       max={range.max}
       step={Math.max(range.step, 0.1)}
-      value={value}
+      value={typed ?? String(value)}
       onInput={(event) => {
-        const typed = event.currentTarget.valueAsNumber;
-        if (Number.isFinite(typed) && typed >= range.min && typed <= range.max) {
-          onValue(clamp(typed, range));
+        setTyped(event.currentTarget.value);
+        const number = event.currentTarget.valueAsNumber;
+        if (Number.isFinite(number) && number >= range.min && number <= range.max) {
+          onValue(clamp(number, range));
         }
       }}
       onChange={(event) => {
-        const typed = event.currentTarget.valueAsNumber;
-        onValue(clamp(Number.isFinite(typed) ? typed : value, range));
-        event.currentTarget.value = String(clamp(Number.isFinite(typed) ? typed : value, range));
+        const number = event.currentTarget.valueAsNumber;
+        const taken = clamp(Number.isFinite(number) ? number : value, range);
+        onValue(taken);
+        setTyped(undefined);
+        event.currentTarget.value = String(taken); // also where no state changed
         onCommit(true);
       }}
+      onBlur={() => setTyped(undefined)}
     />
   );
 }

@@ -29,7 +29,7 @@ const kTold = 2000; // ms for which the button says that the link is copied
 
 export function Figure({ store, section, title, children, numbers, drawn = true }: FigureProps) {
   const body = useRef<HTMLDivElement>(null);
-  const [link, setLink] = useState('');
+  const [byHand, setByHand] = useState(false);
   const [copied, setCopied] = useState(false);
   const name = `qkv-${section.replaceAll('.', '-')}`;
   const copy = async () => {
@@ -37,11 +37,11 @@ export function Figure({ store, section, title, children, numbers, drawn = true 
     try {
       await navigator.clipboard.writeText(text);
       announce(t('figure.copied'));
-      setLink('');
+      setByHand(false);
       setCopied(true);
       setTimeout(() => setCopied(false), kTold);
     } catch {
-      setLink(text); // no clipboard here, as on some pages opened as files: to be copied by hand
+      setByHand(true); // no clipboard here, as on some pages opened as files: to be copied by hand
     }
   };
   /** The button's name says what it is for, since each figure has one. */
@@ -82,13 +82,13 @@ export function Figure({ store, section, title, children, numbers, drawn = true 
           </button>
         </details>
       </div>
-      {link && (
+      {byHand && (
         <label class="link">
           {t('figure.by-hand')}
           <input
             type="text"
             readOnly
-            value={link}
+            value={address(store, body.current!)}
             onFocus={(event) => event.currentTarget.select()}
           />
         </label>

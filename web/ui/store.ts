@@ -80,6 +80,13 @@ export class Store {
     this.tell();
   }
 
+  /** Goes to the state of a link, as one step of undo. */
+  go(link: string): void {
+    this.commit();
+    this.restore(link);
+    this.commit();
+  }
+
   /**
    * Ends a change, which becomes one step of undo. A change of the field that the last step changed
    * too joins it if `joins` and it comes soon after: so a run of key presses is one step.

@@ -54,6 +54,13 @@ export function OrderInput({ order, label, onOrder }: OrderInputProps) {
     return numbers.length === order.length && sorted.every((x, n) => x === n) ? numbers : undefined;
   };
   const wrong = typed !== undefined && !parse(typed);
+  // Another order, by another control or a reset, replaces what was typed here.
+  const last = useRef(shown);
+  if (last.current !== shown) {
+    last.current = shown;
+    const own = typed === undefined ? undefined : parse(typed)?.join(', ');
+    if (own !== shown) setTyped(undefined);
+  }
   return (
     <span class="named">
       <label for={id}>{label}</label>

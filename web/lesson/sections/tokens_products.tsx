@@ -80,7 +80,7 @@ export function productsFigure({ engine, store }: Lesson, state: TokensState) {
   /** X on the left, the matrices above, and each product where a row of X meets a column of a matrix. */
   function Rows({ now }: { now: Shown }) {
     return (
-      <div class="wide" role="region" tabIndex={0} aria-label={t('tokens.region')}>
+      <div class="wide" role="group" tabIndex={0} aria-label={t('tokens.region')}>
         <div class="meeting">
           <EditedCells
             caption={
