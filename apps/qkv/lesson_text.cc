@@ -244,18 +244,27 @@ void set() {
                                 self_attention(l, placed_after)));
 }
 
+// The page's tokens as they start (web/lesson/start/heads.ts): a colour, in the first two numbers,
+// and a shape, in the others. Queries are three times as long.
 void heads() {
-  // Tokens of a colour (first pair) and a shape (second pair).
-  const Matrix x{4, 4, {2, 0, 2, 0, 2, 0, 0, 2, 0, 2, 2, 0, 0, 2, 0, 2}};
+  const Matrix x{6, 4, {1,     0,      0,      1,     1,     0,      -0.87f, -0.5f,
+                        -0.5f, 0.87f,  0,      1,     -0.5f, 0.87f,  0.87f,  -0.5f,
+                        -0.5f, -0.87f, -0.87f, -0.5f, -0.5f, -0.87f, 0.87f,  -0.5f}};
+  const Matrix all{4, 4, {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1}};
   const Matrix colour{4, 2, {1, 0, 0, 1, 0, 0, 0, 0}}, shape{4, 2, {0, 0, 0, 0, 1, 0, 0, 1}};
   fmt::print(
-      "  Tokens: red circle, red square, blue circle, blue square. Weights of the first:\n\n");
+      "  A blue circle, B blue square, C orange circle, D orange triangle, E green square,\n"
+      "  F green triangle. What A looks at:\n\n                          A      B      C      D    "
+      "  E      F\n");
   const auto weights = [&](const Matrix& w) {
-    const Matrix projected = x * w;
-    return text_of(attend_to(projected, projected, projected).weights.row(0), 3);
+    const Matrix key = x * w;
+    Matrix query = key;
+    for (float& number : query.data) number *= 3;
+    return text_of(attend_to(query, key, key).weights.row(0), 3);
   };
-  fmt::print("  head 1, colour     {}\n  head 2, shape      {}\n", weights(colour), weights(shape));
-  fmt::print("  one head for both  {}\n\n", text_of(attend_to(x, x, x).weights.row(0), 3));
+  fmt::print("  one head for both    {}\n", weights(all));
+  fmt::print("  head 1, colour       {}\n  head 2, shape        {}\n\n", weights(colour),
+             weights(shape));
   const std::int64_t one = 4 * 512 * 512, many = 8 * 3 * 512 * 64 + 512 * 512;
   fmt::print("  Parameters with tokens of 512: one head of 512 has {}, 8 heads of 64 have {}\n",
              one, many);
