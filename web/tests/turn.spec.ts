@@ -10,12 +10,12 @@ const steps = (page: Page) => page.locator('[data-figure=turn-steps]');
 const show = (page: Page) => place(page).getByRole('button', { name: 'Show me' });
 const verdict = (page: Page) => place(page).locator('.verdict').innerText();
 
-/** Where a point of the guess's plane, from -1 to 11, is on the screen. */
+/** Where a point of the guess's plane, from -2 to 12, is on the screen. */
 async function onScreen(page: Page, x: number, y: number): Promise<{ x: number; y: number }> {
   const area = place(page).locator('.plane-area');
   await area.evaluate((element) => element.scrollIntoView({ block: 'center' }));
   const box = (await area.boundingBox())!;
-  return { x: box.x + (box.width * (x + 1)) / 12, y: box.y + (box.height * (11 - y)) / 12 };
+  return { x: box.x + (box.width * (x + 2)) / 14, y: box.y + (box.height * (12 - y)) / 14 };
 }
 
 test('which key fits best: each answer has its reason', async () => {
@@ -31,6 +31,33 @@ test('which key fits best: each answer has its reason', async () => {
     await question.getByRole('button', { name: 'Show me' }).click();
     expect((await question.locator('.verdict').innerText()).replaceAll("'", '’')).toContain(said);
     await question.getByRole('button', { name: 'Guess again' }).click();
+  }
+  await page.context().close();
+});
+
+test('after the truth is shown or hidden again the focus is on what comes next', async () => {
+  const page = await openLesson();
+  const named = () =>
+    page.evaluate(() => {
+      const on = document.activeElement!;
+      return (on.closest('label') ?? on).textContent!.trim();
+    });
+  for (const [question, first, answer] of [
+    ['turn-key', 'A, [1, 0]', 'C, [1, 1]'],
+    ['turn-place', 'On the value of C', 'On the value of B'],
+  ]) {
+    const part = page.locator(`[data-figure=${question}]`);
+    await part.getByRole('button', { name: 'Skip' }).focus();
+    await page.keyboard.press('Enter');
+    expect(await named()).toBe('Guess again');
+    await page.keyboard.press('Enter');
+    expect(await named()).toBe(first);
+    await part.getByLabel(answer).check();
+    await part.getByRole('button', { name: 'Show me' }).focus();
+    await page.keyboard.press('Enter');
+    expect(await named()).toBe('Guess again');
+    await page.keyboard.press('Enter');
+    expect(await named()).toBe(first);
   }
   await page.context().close();
 });
