@@ -17,6 +17,8 @@ interface FigureProps {
   readonly numbers: () => readonly (readonly (string | number)[])[];
   /** Has it drawings to save? */
   readonly drawn?: boolean;
+  /** What brings it back to its start, if more than the fields of its section are to be reset. */
+  readonly onReset?: () => void;
 }
 
 /** The address that reopens this state, for the clipboard. */
@@ -24,7 +26,15 @@ function address(store: Store): string {
   return `${location.href.split('#')[0]}#${store.link()}`;
 }
 
-export function Figure({ store, section, title, children, numbers, drawn = true }: FigureProps) {
+export function Figure({
+  store,
+  section,
+  title,
+  children,
+  numbers,
+  drawn = true,
+  onReset = () => store.reset(section),
+}: FigureProps) {
   const body = useRef<HTMLDivElement>(null);
   const [link, setLink] = useState('');
   const name = `qkv-${section}`;
@@ -44,7 +54,7 @@ export function Figure({ store, section, title, children, numbers, drawn = true 
         {children}
       </div>
       <div class="figure-tools">
-        <button type="button" onClick={() => store.reset(section)}>
+        <button type="button" onClick={onReset}>
           {t('figure.reset')}
         </button>
         <button type="button" onClick={copy}>
