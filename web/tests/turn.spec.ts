@@ -163,6 +163,48 @@ test('every number follows an edit, and the scale can be left out', async () => 
   await page.context().close();
 });
 
+test('an edit is said before any step is computed, and after', async () => {
+  const page = await openLesson();
+  expect(await steps(page).locator('ol').count()).toBe(0); // no empty list is read
+  const says = (words: string) =>
+    expect.poll(() => page.locator('#announcer').textContent(), { timeout: 3000 }).toBe(words);
+  const edit = async (name: string, text: string) => {
+    const box = page.getByRole('spinbutton', { name });
+    await box.fill(text);
+    await box.press('Tab');
+  };
+  await edit('Query q, row 1, column 2', '3');
+  await says('Query q: now [1, 3]. No step is computed yet.');
+  await page.getByRole('checkbox', { name: 'Divide by √2' }).uncheck();
+  await says('The scores are not divided. No step is computed yet.');
+  await steps(page).getByRole('button', { name: 'Next step' }).click();
+  await edit('Values V, row A, column 1', '9');
+  await says(
+    'Values V: now A [9, 0], B [0, 10], C [5, 5]. Take the dot product of the query with each key. C scores the most: 4.',
+  );
+  await page.context().close();
+});
+
+test('on a phone the whole table and both planes are in sight', async () => {
+  const page = await openLesson({ width: 390, height: 844, touch: true, hash: '#v=1&turn.step=4' });
+  const box = steps(page).locator('.scroll');
+  expect(await box.evaluate((e) => e.scrollWidth - e.clientWidth)).toBeLessThanOrEqual(0);
+  for (const plane of await page.locator('#turn .plane-area').all()) {
+    const { x, width } = (await plane.boundingBox())!;
+    expect(x).toBeGreaterThanOrEqual(0);
+    expect(x + width).toBeLessThanOrEqual(390);
+    const outside = await plane.evaluate((area) => {
+      const { left, right, top, bottom } = area.getBoundingClientRect();
+      return [...area.querySelectorAll('svg .mark, svg text, svg .dot')].filter((e) => {
+        const at = e.getBoundingClientRect();
+        return at.left < left || at.right > right || at.top < top || at.bottom > bottom;
+      }).length;
+    });
+    expect(outside).toBe(0);
+  }
+  await page.context().close();
+});
+
 test('the check shows differences of rounding', async () => {
   const page = await openLesson();
   await steps(page).locator('.check summary').click();

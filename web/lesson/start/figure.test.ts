@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+
 import fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
 
@@ -210,6 +212,30 @@ describe('what always holds', () => {
         expect(Math.abs(slope + c * variance)).toBeLessThan(2e-3);
       }),
     );
+  });
+
+  test('2: the numbers of the text, in double precision', () => {
+    const { q, keys: k } = startOf(2);
+    const scores = pairs(k).map(([x, y]) => (x * q[0] + y * q[1]) / Math.SQRT2);
+    const weightsAt = (c: number) => {
+      const exps = scores.map((s) => Math.exp(c * s));
+      const sum = exps.reduce((a, b) => a + b);
+      return exps.map((e) => e / sum);
+    };
+    const entropy = (c: number) => -weightsAt(c).reduce((sum, w) => sum + w * Math.log(w), 0);
+    const mean = weightsAt(1).reduce((sum, w, n) => sum + w * scores[n], 0);
+    const squared = weightsAt(1).reduce((sum, w, n) => sum + w * (scores[n] - mean) ** 2, 0);
+    expect([squared, 0.1 * squared, entropy(1), entropy(1.1)].map((x) => x.toFixed(3))).toEqual([
+      '0.318',
+      '0.032',
+      '1.152',
+      '1.121',
+    ]);
+    const texts = JSON.parse(
+      readFileSync(new URL('../texts/en/figure.json', import.meta.url), 'utf8'),
+    ) as Record<string, string>;
+    for (const number of ['0.318', '0.032', '1.152', '1.121'])
+      expect(texts['page.figure.2-why']).toContain(number);
   });
 
   test('2: in the limit the tied best keys share', () => {
