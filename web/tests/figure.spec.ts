@@ -69,8 +69,8 @@ async function tap(page: Page, plane: number, at: At): Promise<void> {
 async function tabTo(page: Page, name: RegExp): Promise<void> {
   for (let n = 0; n < 120; ++n) {
     const found = await page.evaluate(() => {
-      const e = document.activeElement as HTMLElement | null;
-      return e?.getAttribute('aria-label') ?? e?.textContent ?? '';
+      const e = document.activeElement as HTMLInputElement | null;
+      return e?.getAttribute('aria-label') ?? (e?.labels?.[0] ?? e)?.textContent ?? '';
     });
     if (name.test(found)) return;
     await page.keyboard.press('Tab');
@@ -93,16 +93,33 @@ const dOut: At = [2.7, 1.5];
 
 type Solution = (page: Page) => Promise<unknown>;
 
+/** Exercises of two parts: one, set up again, and the other. */
+const setUp = (page: Page) =>
+  page.locator('#figure .exercise:not([hidden])').getByRole('button', { name: 'Set up' });
+const half = (page: Page) =>
+  page.locator('#figure .live', { hasText: 'One half of it:' }).waitFor();
+const tokens = ['A', 'B', 'D'];
+const seeing = (page: Page, token: string) => figure(page).getByLabel(`${token} is visible`);
+
 const byMouse: Solution[] = [
   (page) => drag(page, 'Query', kKeys, [0, 0]),
   (page) => drag(page, 'Query', kKeys, [1.6, 0.7]),
   (page) => drag(page, 'Query', kKeys, ...circle),
-  (page) => drag(page, 'Key of D', kKeys, dOut),
+  async (page) => {
+    await drag(page, 'Key of D', kKeys, dOut);
+    await half(page);
+    await setUp(page).click();
+    await figure(page).getByLabel('normalise keys').click();
+  },
   (page) => drag(page, 'Key of D', kKeys, dOut),
   (page) => drag(page, 'All keys together', kKeys, [0.5, 0.4]),
   (page) => drag(page, 'Query', kKeys, [-2, -2]),
   (page) => drag(page, 'Value of A', kValues, [0, 0]),
-  (page) => figure(page).getByLabel('C is visible').click(),
+  async (page) => {
+    await seeing(page, 'C').click();
+    await half(page);
+    for (const token of tokens) await seeing(page, token).click();
+  },
 ];
 
 const byTouch: Solution[] = [
@@ -116,19 +133,36 @@ const byTouch: Solution[] = [
     ] as const)
       await tap(page, kKeys, at);
   },
-  (page) => figure(page).getByLabel('normalise keys').tap(),
+  async (page) => {
+    await figure(page).getByLabel('normalise keys').tap();
+    await half(page);
+    await setUp(page).tap();
+    await touchDrag(page, 'Key of D', kKeys, dOut);
+  },
   (page) => touchDrag(page, 'Key of D', kKeys, dOut),
   (page) => figure(page).getByRole('button', { name: 'All keys up' }).tap(),
   (page) => tap(page, kKeys, [-2, -2]),
   (page) => touchDrag(page, 'Value of A', kValues, [0, 0]),
-  (page) => figure(page).getByLabel('C is visible').tap(),
+  async (page) => {
+    for (const token of [...tokens, 'C']) await seeing(page, token).tap();
+    await half(page);
+    for (const token of tokens) await seeing(page, token).tap();
+  },
 ];
 
 const byKeyboard: Solution[] = [
   (page) => tabTo(page, /^Query, across/).then(() => press(page, '[', 18)),
   (page) => tabTo(page, /^Query, across/).then(() => press(page, ']', 10)),
   (page) => tabTo(page, /^Query, across/).then(() => press(page, '{', 72)),
-  (page) => tabTo(page, /^Key of D, across/).then(() => press(page, ']', 20)),
+  async (page) => {
+    await tabTo(page, /^Key of D, across/);
+    await press(page, ']', 20);
+    await half(page);
+    await setUp(page).focus();
+    await press(page, 'Enter', 1);
+    await tabTo(page, /^normalise keys/);
+    await press(page, 'Space', 1);
+  },
   (page) => tabTo(page, /^Key of D, across/).then(() => press(page, ']', 20)),
   (page) => tabTo(page, /^All keys together, across/).then(() => press(page, 'ArrowRight', 3)),
   (page) =>
@@ -136,7 +170,16 @@ const byKeyboard: Solution[] = [
       .then(() => press(page, 'Home', 1))
       .then(() => press(page, 'PageDown', 4)),
   (page) => tabTo(page, /^Value of A, across/).then(() => press(page, 'ArrowRight', 1)),
-  (page) => tabTo(page, /^C is visible/).then(() => press(page, 'Space', 1)),
+  async (page) => {
+    await tabTo(page, /^C is visible/);
+    await press(page, 'Space', 1);
+    await half(page);
+    for (const token of ['D', 'B', 'A']) {
+      await figure(page).getByRole('heading', { name: 'A mask hides a token' }).focus();
+      await tabTo(page, new RegExp(`^${token} is visible`));
+      await press(page, 'Space', 1);
+    }
+  },
 ];
 
 const fillD = async (page: Page) => {
@@ -149,7 +192,12 @@ const byTree: Solution[] = [
   async (page) => {
     for (const angle of ['0', '100', '-120']) await slider(page, 'Angle').fill(angle);
   },
-  fillD,
+  async (page) => {
+    await fillD(page);
+    await half(page);
+    await setUp(page).press('Enter');
+    await figure(page).getByRole('checkbox', { name: 'normalise keys' }).check();
+  },
   fillD,
   (page) => figure(page).getByRole('button', { name: 'All keys to the left' }).press('Enter'),
   async (page) => {
@@ -157,7 +205,13 @@ const byTree: Solution[] = [
     await slider(page, 'Angle').fill('-135');
   },
   (page) => entry(page, 'Values, row A, column 1').fill('0'),
-  (page) => figure(page).getByRole('checkbox', { name: 'C is visible' }).uncheck(),
+  async (page) => {
+    const see = (token: string) =>
+      figure(page).getByRole('checkbox', { name: `${token} is visible` });
+    await see('C').uncheck();
+    await half(page);
+    for (const token of tokens) await see(token).uncheck();
+  },
 ];
 
 const solved = (page: Page) => page.locator('#figure .live.done').waitFor({ timeout: 5000 });
@@ -198,6 +252,40 @@ for (const [way, solutions, options] of [
     await page.context().close();
   });
 }
+
+test('to open an exercise solves nothing, says its task first, and goes to its heading', async () => {
+  const page = await openLesson();
+  for (let n = 1; n <= 9; ++n) {
+    await numberButton(page, n).click();
+    const title = page.locator(`#figure-exercise-${n}-title`);
+    await title.waitFor();
+    expect(await title.evaluate((heading) => heading === document.activeElement)).toBe(true);
+    expect(await page.locator('#figure .chooser .tick').count()).toBe(0);
+    const task = (await page.locator(`#figure-exercise-${n} > p`).first().textContent())!;
+    const words = `Exercise ${n}: ${await title.innerText()}. ${task} `;
+    await expect
+      .poll(() => page.locator('#announcer').textContent(), { timeout: 3000 })
+      .toContain(words);
+    expect((await page.locator('#announcer').textContent())!.indexOf(words)).toBe(0);
+  }
+  await page.context().close();
+});
+
+test('neither a link nor Reset solves an exercise', async () => {
+  const page = await openLesson({ hash: '#v=1&figure-exercise.open=2' });
+  await unsolved(page);
+  expect(await page.locator('#figure-exercise-2 .live').innerText()).toContain('Press Set up');
+  await setUp(page).first().click();
+  await slider(page, 'Length').fill('1.75');
+  await solved(page);
+  await page
+    .locator('[data-figure=figure]')
+    .getByRole('button', { name: 'Reset', exact: true })
+    .click();
+  await unsolved(page);
+  expect(await slider(page, 'Length').inputValue()).toBe('0.87');
+  await page.context().close();
+});
 
 test('what changed is said, and that the exercise is solved', async () => {
   const page = await openLesson();

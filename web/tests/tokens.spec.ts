@@ -177,3 +177,18 @@ describe("a cell of the table and its token's turn", () => {
     }
   });
 });
+
+test('an edit of a token or of a matrix says what follows', async () => {
+  const page = await openLesson();
+  const said = page.locator('#announcer');
+  for (const [name, text, words] of [
+    ['Token A, entry 1', '3', 'Entry 1 of the query of A: 3 × 1 + 0.5 × 0.5 + −1 × 0 = 3.25.'],
+    ['Wk, row 2, column 2', '1', 'Entry 2 of the key of B: 0.5 × 1 + 2 × 1 + 1 × 0.5 = 3.00.'],
+  ]) {
+    const box = page.locator('#tokens').getByRole('spinbutton', { name });
+    await box.fill(text);
+    await box.press('Tab');
+    await expect.poll(() => said.textContent(), { timeout: 3000 }).toBe(words);
+  }
+  await page.context().close();
+});

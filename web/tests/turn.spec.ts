@@ -10,12 +10,12 @@ const steps = (page: Page) => page.locator('[data-figure=turn-steps]');
 const show = (page: Page) => place(page).getByRole('button', { name: 'Show me' });
 const verdict = (page: Page) => place(page).locator('.verdict').innerText();
 
-/** Where a point of the guess's plane, from -1 to 11, is on the screen. */
+/** Where a point of the guess's plane, from -2 to 12, is on the screen. */
 async function onScreen(page: Page, x: number, y: number): Promise<{ x: number; y: number }> {
   const area = place(page).locator('.plane-area');
   await area.evaluate((element) => element.scrollIntoView({ block: 'center' }));
   const box = (await area.boundingBox())!;
-  return { x: box.x + (box.width * (x + 1)) / 12, y: box.y + (box.height * (11 - y)) / 12 };
+  return { x: box.x + (box.width * (x + 2)) / 14, y: box.y + (box.height * (12 - y)) / 14 };
 }
 
 test('which key fits best: each answer has its reason', async () => {
@@ -31,6 +31,33 @@ test('which key fits best: each answer has its reason', async () => {
     await question.getByRole('button', { name: 'Show me' }).click();
     expect((await question.locator('.verdict').innerText()).replaceAll("'", '’')).toContain(said);
     await question.getByRole('button', { name: 'Guess again' }).click();
+  }
+  await page.context().close();
+});
+
+test('after the truth is shown or hidden again the focus is on what comes next', async () => {
+  const page = await openLesson();
+  const named = () =>
+    page.evaluate(() => {
+      const on = document.activeElement!;
+      return (on.closest('label') ?? on).textContent!.trim();
+    });
+  for (const [question, first, answer] of [
+    ['turn-key', 'A, [1, 0]', 'C, [1, 1]'],
+    ['turn-place', 'On the value of C', 'On the value of B'],
+  ]) {
+    const part = page.locator(`[data-figure=${question}]`);
+    await part.getByRole('button', { name: 'Skip' }).focus();
+    await page.keyboard.press('Enter');
+    expect(await named()).toBe('Guess again');
+    await page.keyboard.press('Enter');
+    expect(await named()).toBe(first);
+    await part.getByLabel(answer).check();
+    await part.getByRole('button', { name: 'Show me' }).focus();
+    await page.keyboard.press('Enter');
+    expect(await named()).toBe('Guess again');
+    await page.keyboard.press('Enter');
+    expect(await named()).toBe(first);
   }
   await page.context().close();
 });
@@ -133,6 +160,56 @@ test('every number follows an edit, and the scale can be left out', async () => 
   expect(await numbersOf(page, '[data-figure=turn-steps] tbody')).toContain('0.155');
   await page.getByRole('spinbutton', { name: 'Values V, row A, column 1' }).fill('-10');
   expect(await steps(page).innerText()).toContain('× −10');
+  await page.context().close();
+});
+
+test('an edit is said before any step is computed, and after', async () => {
+  const page = await openLesson();
+  expect(await steps(page).locator('ol').count()).toBe(0); // no empty list is read
+  const says = (words: string) =>
+    expect.poll(() => page.locator('#announcer').textContent(), { timeout: 3000 }).toBe(words);
+  const edit = async (name: string, text: string) => {
+    const box = page.getByRole('spinbutton', { name });
+    await box.fill(text);
+    await box.press('Tab');
+  };
+  await edit('Query q, row 1, column 2', '3');
+  await says('Query q: now [1, 3]. No step is computed yet.');
+  await page.getByRole('checkbox', { name: 'Divide by √2' }).uncheck();
+  await says('The scores are not divided. No step is computed yet.');
+  await steps(page).getByRole('button', { name: 'Next step' }).click();
+  await edit('Values V, row A, column 1', '9');
+  await says(
+    'Values V: now A [9, 0], B [0, 10], C [5, 5]. Take the dot product of the query with each key. C scores the most: 4.',
+  );
+  await page.context().close();
+});
+
+test('the whole table is in sight, on screens of any width', async () => {
+  for (const width of [390, 600, 770, 800, 930, 1200]) {
+    const page = await openLesson({ width, hash: '#v=1&turn.step=4' });
+    const box = steps(page).locator('.scroll');
+    const over = await box.evaluate((e) => e.scrollWidth - e.clientWidth);
+    expect([width, Math.max(0, over)]).toEqual([width, 0]);
+    await page.context().close();
+  }
+});
+
+test('on a phone both planes are in sight, with all that is drawn in them', async () => {
+  const page = await openLesson({ width: 390, height: 844, touch: true, hash: '#v=1&turn.step=4' });
+  for (const plane of await page.locator('#turn .plane-area').all()) {
+    const { x, width } = (await plane.boundingBox())!;
+    expect(x).toBeGreaterThanOrEqual(0);
+    expect(x + width).toBeLessThanOrEqual(390);
+    const outside = await plane.evaluate((area) => {
+      const { left, right, top, bottom } = area.getBoundingClientRect();
+      return [...area.querySelectorAll('svg .mark, svg text, svg .dot')].filter((e) => {
+        const at = e.getBoundingClientRect();
+        return at.left < left || at.right > right || at.top < top || at.bottom > bottom;
+      }).length;
+    });
+    expect(outside).toBe(0);
+  }
   await page.context().close();
 });
 

@@ -105,8 +105,8 @@ interface MatrixEditorProps {
   readonly rowNames?: readonly ComponentChildren[];
   readonly rowLabels?: readonly string[];
   readonly columnNames?: readonly string[];
-  /** What ends a change, if more than the store's commit is to be done. */
-  readonly onCommit?: (joins: boolean) => void;
+  /** What ends a change of an entry, if more than the store's commit is to be done. */
+  readonly onCommit?: (joins: boolean, entry: number) => void;
 }
 
 /** A matrix whose entries can be edited. */
@@ -154,7 +154,7 @@ export function MatrixEditor({
                     column: columnNames?.[c] ?? String(c + 1),
                   })}
                   onValue={setEntry(r * columns + c)}
-                  onCommit={onCommit}
+                  onCommit={(joins) => onCommit(joins, r * columns + c)}
                 />
               </td>
             ))}

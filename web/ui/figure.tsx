@@ -17,6 +17,8 @@ interface FigureProps {
   readonly numbers: () => readonly (readonly (string | number)[])[];
   /** Has it drawings to save? */
   readonly drawn?: boolean;
+  /** What brings it back to its start, if more than the fields of its section are to be reset. */
+  readonly onReset?: () => void;
 }
 
 /** The address that reopens this state and goes to the figure, for the clipboard. */
@@ -27,7 +29,15 @@ function address(store: Store, figure: Element): string {
 
 const kTold = 2000; // ms for which the button says that the link is copied
 
-export function Figure({ store, section, title, children, numbers, drawn = true }: FigureProps) {
+export function Figure({
+  store,
+  section,
+  title,
+  children,
+  numbers,
+  drawn = true,
+  onReset = () => store.reset(section),
+}: FigureProps) {
   const body = useRef<HTMLDivElement>(null);
   const [byHand, setByHand] = useState(false);
   const [copied, setCopied] = useState(false);
@@ -56,7 +66,7 @@ export function Figure({ store, section, title, children, numbers, drawn = true 
           type="button"
           {...named(t('figure.reset'))}
           onClick={() => {
-            store.reset(section);
+            onReset();
             announce(t('figure.was-reset', { title }));
           }}
         >

@@ -1,9 +1,10 @@
 // "Predict first": a question, answers to choose from, and after that the truth with the reason why a
 // wrong answer is wrong. Nothing is scored, sent or kept off the page.
 import type { ComponentChildren } from 'preact';
-import { useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 
 import { announce } from './announce.ts';
+import { useFocusAfter } from './focus.ts';
 import { useUniqueId } from './id.ts';
 import { t } from './text.ts';
 
@@ -27,6 +28,9 @@ export function Predict({ question, answers, onShow }: PredictProps) {
   const [chosen, setChosen] = useState<string | undefined>();
   const [shown, setShown] = useState(false);
   const [note, setNote] = useState('');
+  const first = useRef<HTMLInputElement>(null);
+  const repeat = useRef<HTMLButtonElement>(null);
+  useFocusAfter(shown, repeat, first);
   const answer = answers.find(({ key }) => key === chosen);
 
   const show = (guessed: boolean) => {
@@ -48,9 +52,10 @@ export function Predict({ question, answers, onShow }: PredictProps) {
     <fieldset class="predict">
       <legend>{t('predict.legend')}</legend>
       <p>{question}</p>
-      {answers.map(({ key, label }) => (
+      {answers.map(({ key, label }, n) => (
         <label key={key} class={shown && key === chosen ? 'chosen' : ''}>
           <input
+            ref={n === 0 ? first : undefined}
             type="radio"
             name={name}
             checked={key === chosen}
@@ -67,7 +72,7 @@ export function Predict({ question, answers, onShow }: PredictProps) {
               <strong>{t(answer.right ? 'predict.right' : 'predict.wrong')}</strong> {answer.reason}
             </p>
           )}
-          <button type="button" onClick={again}>
+          <button type="button" ref={repeat} onClick={again}>
             {t('predict.again')}
           </button>
         </>

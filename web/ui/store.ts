@@ -50,6 +50,8 @@ export class Store {
   /** For buttons: how far undo and redo can go. */
   readonly canUndo = signal(false);
   readonly canRedo = signal(false);
+  /** How many links were opened: what follows isn't the reader's doing. */
+  readonly opened = signal(0);
 
   /** `key` is section.name, unique in the page. */
   field<T>(key: string, codec: Codec<T>, initial: T): Field<T> {
@@ -73,7 +75,10 @@ export class Store {
 
   /** Opens a link. Unknown names are ignored, bad values give the initial ones. */
   open(link: string): void {
-    this.restore(link);
+    batch(() => {
+      this.restore(link);
+      this.opened.value = this.opened.peek() + 1;
+    });
     this.settled = this.link();
     this.past.length = this.future.length = 0;
     this.lastField = '';

@@ -149,10 +149,16 @@ export function dotSection({ engine, store }: Lesson) {
     );
   }
 
+  const multiply = () => [...engine.matmul(matrix(3, 2, rows.value), matrix(2, 1, a.value)).data];
   /** A matrix times a vector: one dot product a row. */
   function Rows() {
     const u = a.value;
-    const product = engine.matmul(matrix(3, 2, rows.value), matrix(2, 1, u)).data;
+    const product = multiply();
+    const edited = (joins: boolean, entry: number) => {
+      store.commit(rows.key, joins);
+      const row = Math.floor(entry / 2);
+      announce(() => t('dot.says-entry', { entry: row + 1, value: fixed(multiply()[row], 2) }));
+    };
     return (
       <div class="product">
         <MatrixEditor
@@ -161,6 +167,7 @@ export function dotSection({ engine, store }: Lesson) {
           columns={2}
           range={kEntries}
           name={t('dot.matrix')}
+          onCommit={edited}
         />
         <span aria-hidden="true">×</span>
         <table class="matrix" aria-label="a">

@@ -17,7 +17,13 @@ export function figureSection(lesson: Lesson) {
 
   function Main() {
     return (
-      <Figure store={model.store} section="figure" title={t('figure.title')} numbers={rows}>
+      <Figure
+        store={model.store}
+        section="figure"
+        title={t('figure.title')}
+        numbers={rows}
+        onReset={() => model.reset()}
+      >
         <KeyPlane model={model} />
         <ValuePlane model={model} />
         <div class="weights">
@@ -48,7 +54,7 @@ export function figureSection(lesson: Lesson) {
     const values = pairs(model.values.value);
     const used = model.keysUsed.value;
     return [
-      ['', 'x', 'y', 'value x', 'value y', 'visible', 'q.k', 'scaled', 'exp(s - max)', 'weight'],
+      ['', 'x', 'y', 'value x', 'value y', 'visible', 'q.k', 's', 'exp(s - max)', 'weight'],
       ['query', ...model.q.value, '', '', '', '', '', '', ''],
       ...kTokens.map((n) => {
         const k = keys[n];

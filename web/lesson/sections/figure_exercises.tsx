@@ -1,6 +1,6 @@
 // The exercises of the main figure: one is open at a time, above the figure that it works with. Their texts are in
 // the page; what they ask the figure is in figure_lines.ts.
-import { computed, effect, signal } from '@preact/signals';
+import { batch, computed, effect, signal } from '@preact/signals';
 import type { ComponentChildren, ComponentType } from 'preact';
 
 import { Predict } from '../../ui/predict.tsx';
@@ -25,26 +25,41 @@ const kRight: Readonly<Record<number, string>> = { 2: 'value', 5: 'never' };
 export function exercises(model: FigureModel): Record<string, ComponentType> {
   /** Tokens that had the largest weight since exercise 3 was opened or set up. */
   const won = signal<ReadonlySet<number>>(new Set());
+  /** What has been seen of an exercise of several parts since it was opened. */
+  const parts = signal<ReadonlySet<string>>(new Set());
   /** Exercises whose statement has been seen to hold. */
   const solved = signal<ReadonlySet<number>>(new Set());
   const open = model.exercise;
   const line = computed<Line | undefined>(() =>
-    open.value > 0 ? lineOf(open.value, model, won.value) : undefined,
+    open.value > 0 ? lineOf(open.value, model, won.value, parts.value) : undefined,
   );
-  const saidOf = ({ done, message }: Line) =>
-    done ? `${t('figure.done')} ${say(message)}` : say(message);
+  const saidOf = ({ lead, message, then }: Line) =>
+    [lead ? t(lead) : '', say(message), then ? t(then) : '']
+      .filter((part) => part !== '')
+      .join(' ');
   /** The exercise that was opened just now and isn't announced yet. */
   let opened = 0;
-  model.tell = () => {
-    const title = opened > 0 ? t('figure.opened', { n: opened, title: titleOf(opened) }) : '';
+  model.tell = (says) => {
+    if (!line.value) return says;
+    if (opened === 0 || opened !== open.value) return `${says} ${saidOf(line.value)}`;
+    // The name and the task of an exercise come before its numbers.
+    const task = document.querySelector(`#figure-exercise-${opened} > p`)!.textContent!;
+    const title = t('figure.opened', { n: opened, title: titleOf(opened), task });
     opened = 0;
-    return line.value ? `${title} ${saidOf(line.value)}`.trim() : '';
+    return `${title} ${saidOf(line.value)} ${says}`;
   };
 
   effect(() => {
     const winner = model.winner.value;
     if (open.value !== 3 || winner < 0) won.value = new Set();
     else if (!won.peek().has(winner)) won.value = new Set([...won.peek(), winner]);
+  });
+  let partsOf = 0;
+  effect(() => {
+    const part = line.value?.part;
+    if (open.value !== partsOf) parts.value = new Set();
+    partsOf = open.value;
+    if (part && !parts.peek().has(part)) parts.value = new Set([...parts.peek(), part]);
   });
   effect(() => {
     if (line.value?.done && !solved.peek().has(open.value))
@@ -66,14 +81,20 @@ export function exercises(model: FigureModel): Record<string, ComponentType> {
   const show = (n: number) => {
     model.store.commit();
     opened = n;
-    open.set(n);
-    if (n > 0) setUp(n, 0);
-    else model.store.commit(open.key);
+    // All at once: no exercise is to be judged by what the one before it left.
+    batch(() => {
+      open.set(n);
+      parts.value = new Set();
+      if (n > 0) setUp(n, 0);
+      else model.moved(open.key);
+    });
+    if (n > 0) document.getElementById(`figure-exercise-${n}-title`)!.focus();
   };
-  const setUp = (n: number, which: number) => {
-    model.setUp(n, which);
-    won.value = new Set([model.winner.value]);
-  };
+  const setUp = (n: number, which: number) =>
+    batch(() => {
+      model.setUp(n, which);
+      won.value = new Set([model.winner.value]);
+    });
 
   function Chooser() {
     return (
@@ -143,26 +164,21 @@ export function exercises(model: FigureModel): Record<string, ComponentType> {
 
   function LiveLine({ n }: { n: number }) {
     if (!line.value) return null;
-    const { done, message } = line.value;
+    const { done, lead, message, then } = line.value;
     return (
       <p class={done ? 'live done' : 'live'}>
-        {done && (
+        {lead && (
           <strong>
-            <span aria-hidden="true">✓ </span>
-            {t('figure.done')}{' '}
+            {done && <span aria-hidden="true">✓ </span>}
+            {t(lead)}{' '}
           </strong>
         )}
         <Told message={message} />
+        {then && <> {t(then)}</>}
         {done && n < kExercises && (
           <>
             {' '}
-            <button
-              type="button"
-              onClick={() => {
-                show(n + 1);
-                document.getElementById(`figure-exercise-${n + 1}-title`)!.focus(); // this button goes away
-              }}
-            >
+            <button type="button" onClick={() => show(n + 1)}>
               {t('figure.next')}
             </button>
           </>

@@ -10,7 +10,19 @@ import { pairs } from './pairs.ts';
 export interface Line {
   readonly done: boolean;
   readonly message: Message;
+  /** What stands before the message; its name in the catalogue. */
+  readonly lead?: string;
+  /** Which part of the exercise this shows, if there are several. */
+  readonly part?: string;
+  /** What is left to do, if other parts are; its name in the catalogue. */
+  readonly then?: string;
 }
+
+/** Exercises that are done when each of these has been seen; after each, what to do about the other. */
+const kParts: Readonly<Record<number, Readonly<Record<string, string>>>> = {
+  4: { 'figure.4-done': 'figure.4-then-normalise', 'figure.4-cosine': 'figure.4-then-drag' },
+  9: { 'figure.9-done': 'figure.9-then-all', 'figure.9-none': 'figure.9-then-one' },
+};
 
 const name = (token: number) => kTokenNames[token];
 const kD = 3;
@@ -32,6 +44,7 @@ const todo = (text: string, rest: Omit<Message, 'text'> = {}): Line => ({
 });
 const done = (text: string, rest: Omit<Message, 'text'> = {}): Line => ({
   done: true,
+  lead: 'figure.done',
   message: { text, ...rest },
 });
 const place = (out: ArrayLike<number>) => ({ x: fixed(out[0], 2), y: fixed(out[1], 2) });
@@ -200,8 +213,22 @@ const kJudges: readonly Judge[] = [
   masked,
 ];
 
-export function lineOf(exercise: number, model: FigureModel, won: ReadonlySet<number>): Line {
+/** `parts`: those that were seen before, of an exercise of several. */
+export function lineOf(
+  exercise: number,
+  model: FigureModel,
+  won: ReadonlySet<number>,
+  parts: ReadonlySet<string> = new Set(),
+): Line {
   // Only the last exercise has something to say about no tokens at all.
   if (exercise < kJudges.length && visible(model).length === 0) return todo('figure.none');
-  return kJudges[exercise - 1](model, won);
+  const line = kJudges[exercise - 1](model, won);
+  // What a link or a set-up shows is nobody's solution.
+  if (line.done && !model.touched.value)
+    return { ...line, done: false, lead: 'figure.as-left', then: 'figure.then-set-up' };
+  if (!line.done || !(exercise in kParts)) return line;
+  const part = line.message.text;
+  const seen = Object.keys(kParts[exercise]).every((one) => one === part || parts.has(one));
+  if (seen) return { ...line, part };
+  return { ...line, part, done: false, lead: 'figure.half', then: kParts[exercise][part] };
 }

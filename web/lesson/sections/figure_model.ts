@@ -1,5 +1,5 @@
 // What the main figure knows: its state, and what the engine makes of it.
-import { batch, computed, effect, signal, type ReadonlySignal } from '@preact/signals';
+import { batch, computed, effect, signal, untracked, type ReadonlySignal } from '@preact/signals';
 
 import { fromRows, matrix, type RowSteps } from '../../engine/engine.ts';
 import { announce } from '../../ui/announce.ts';
@@ -58,8 +58,11 @@ export class FigureModel {
   readonly winner: ReadonlySignal<number>;
   /** Where the result was lately. */
   readonly past = signal<readonly Point[]>([]);
-  /** What an exercise adds to what is said after a change. */
-  tell: () => string = () => '';
+  /** What is said after a change, from what the figure says: an exercise adds something. */
+  tell: (says: string) => string = (says) => says;
+  /** Has the reader changed anything since an exercise was set up or a link opened? */
+  readonly touched: ReadonlySignal<boolean>;
+  private readonly setUps = signal(0);
   /** Degrees, kept while the query has no length. */
   private heading = 0;
 
@@ -86,6 +89,17 @@ export class FigureModel {
     this.steps = computed(() => this.stepsOf(this.state));
     this.winner = computed(() => this.winnerOf(this.steps.value));
     this.regions = computed(() => cones(engine, this.keysUsed.value, this.seen.value));
+    const began = computed(() => {
+      void [this.exercise.value, this.setUps.value, store.opened.value];
+      return { touched: false, state: untracked(() => JSON.stringify(this.state)) };
+    });
+    // Once it is touched it stays so, as when the query has been turned once round.
+    this.touched = computed(() => {
+      const begun = began.value;
+      begun.touched ||= JSON.stringify(this.state) !== begun.state;
+      return begun.touched;
+    });
+    effect(() => void this.touched.value); // computed at each beginning, not only when it is asked for
     effect(() => this.leaveTrail());
   }
 
@@ -158,7 +172,7 @@ export class FigureModel {
   /** Ends a change, and says what came of it. */
   moved(key: string, joins = false): void {
     this.store.commit(key, joins);
-    announce(() => `${this.says()} ${this.tell()}`.trim());
+    announce(() => this.tell(this.says()));
   }
 
   /** As one step of undo, with whatever was set since the last one. */
@@ -174,9 +188,19 @@ export class FigureModel {
       this.editValues.set(start.editValues);
       this.cones.set(start.cones);
       this.shadows.set(start.shadows);
+      this.setUps.value = this.setUps.peek() + 1;
     });
     this.past.value = [];
     this.moved('');
+  }
+
+  /** To the start: that of the exercise, if one is open. */
+  reset(): void {
+    this.store.commit();
+    batch(() => {
+      this.trail.read(undefined);
+      this.setUp(this.exercise.value, 0);
+    });
   }
 
   /** As "Query length 2.0, 30 degrees. A 71 percent, B 20, C 6, D 3. Result x 0.8, y 0.3." */

@@ -256,6 +256,10 @@ export function headsSection({ engine, store }: Lesson) {
                     range={kEntries}
                     name={t(`heads.matrix-${kind}`)}
                     rowNames={kind === 'o' ? undefined : heads}
+                    onCommit={(joins) => {
+                      store.commit(matrices[kind].key, joins);
+                      say();
+                    }}
                   />
                 </div>
               );

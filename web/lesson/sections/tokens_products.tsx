@@ -32,8 +32,7 @@ function Symbol({ letter, below }: { letter: string; below?: string }) {
 export function productsFigure({ engine, store }: Lesson, state: TokensState) {
   const { x, w, notation, entry } = state;
 
-  function compute() {
-    const [part, token, column] = entry.value;
+  function compute([part, token, column] = entry.value) {
     const name = kProjections[part];
     const row = x.value.slice(kTokenSize * token, kTokenSize * (token + 1));
     const factors = w[name].value.slice(kTokenSize * column, kTokenSize * (column + 1));
@@ -54,8 +53,13 @@ export function productsFigure({ engine, store }: Lesson, state: TokensState) {
   const choose = (part: number, token: number, column: number) => {
     entry.set([part, token, column]);
     store.commit(entry.key, true);
+    say();
+  };
+  /** The entry of a result, as the sum that it is. */
+  const say = (which?: readonly number[]) =>
     announce(() => {
-      const now = compute();
+      const now = compute(which);
+      const { token, column } = now;
       return t('tokens.says-entry', {
         entry: column + 1,
         what: t(`tokens.${now.name}-of`, { token: kNames[token] }),
@@ -63,11 +67,20 @@ export function productsFigure({ engine, store }: Lesson, state: TokensState) {
         result: fixed(at(now.all[now.name], token, column), 2),
       });
     });
+  /** An entry of a result that the last edit changes: of the token or matrix edited, else as lit. */
+  let changed: readonly number[] = entry.value;
+  const edited = (key: string, joins: boolean) => {
+    store.commit(key, joins);
+    say(changed);
   };
-  const setX = (row: number, column: number, value: number) =>
+  const setX = (row: number, column: number, value: number) => {
+    changed = [entry.value[0], row, entry.value[2]];
     x.set(x.value.map((old, n) => (n === row * kTokenSize + column ? value : old)));
-  const setW = (name: Projection, row: number, column: number, value: number) =>
+  };
+  const setW = (name: Projection, row: number, column: number, value: number) => {
+    changed = [kProjections.indexOf(name), entry.value[1], row];
     w[name].set(w[name].value.map((old, n) => (n === row * kTokenSize + column ? value : old)));
+  };
   const valueLabel = (name: Projection, token: number, column: number, value: number) =>
     t('tokens.entry', {
       what: t(`tokens.${name}-of`, { token: kNames[token] }),
@@ -97,7 +110,7 @@ export function productsFigure({ engine, store }: Lesson, state: TokensState) {
             cellLabel={(r, c) => t('tokens.x-entry', { token: kNames[r], entry: c + 1 })}
             cellClass={(r) => (r === now.token ? 'lit' : '')}
             onValue={setX}
-            onCommit={(joins) => store.commit(x.key, joins)}
+            onCommit={(joins) => edited(x.key, joins)}
           />
           {kProjections.map((name) => (
             <EditedCells
@@ -118,7 +131,7 @@ export function productsFigure({ engine, store }: Lesson, state: TokensState) {
               }
               cellClass={(_, c) => (name === now.name && c === now.column ? 'lit' : '')}
               onValue={(r, c, value) => setW(name, c, r, value)}
-              onCommit={(joins) => store.commit(w[name].key, joins)}
+              onCommit={(joins) => edited(w[name].key, joins)}
             />
           ))}
           {kProjections.map((name, part) => (
@@ -176,7 +189,7 @@ export function productsFigure({ engine, store }: Lesson, state: TokensState) {
               }
               cellClass={(r) => (name === now.name && r === now.column ? 'lit' : '')}
               onValue={(r, c, value) => setW(name, r, c, value)}
-              onCommit={(joins) => store.commit(w[name].key, joins)}
+              onCommit={(joins) => edited(w[name].key, joins)}
             />
             {part === 0 ? (
               <EditedCells
@@ -189,7 +202,7 @@ export function productsFigure({ engine, store }: Lesson, state: TokensState) {
                 cellLabel={(r) => t('tokens.x-entry', { token: kNames[token], entry: r + 1 })}
                 cellClass={() => (name === now.name ? 'lit' : '')}
                 onValue={(r, _, value) => setX(token, r, value)}
-                onCommit={(joins) => store.commit(x.key, joins)}
+                onCommit={(joins) => edited(x.key, joins)}
               />
             ) : (
               <ShownCells

@@ -84,7 +84,25 @@ export function turnSection(lesson: Lesson) {
   /** Ends a change of a number, and says what became of the step that is shown. */
   function edited(key: string, joins: boolean) {
     store.commit(key, joins);
-    announce(() => (step.value === 0 ? '' : say(told(step.value, compute()))));
+    announce(() => {
+      const then = step.value === 0 ? t('turn.say-0') : say(told(step.value, compute()));
+      return `${changed(key)} ${then}`;
+    });
+  }
+
+  /** What the field holds now, in words. */
+  function changed(key: string): string {
+    if (key === scaled.key) return t(scaled.value ? 'turn.say-scaled' : 'turn.say-unscaled');
+    const [name, rows] =
+      key === q.key
+        ? ['turn.query', [vector(q.value)]]
+        : [
+            key === keys.key ? 'turn.keys' : 'turn.values',
+            pairs(key === keys.key ? keys.value : values.value).map(
+              (row, n) => `${kTokenNames[n]} ${vector(row)}`,
+            ),
+          ];
+    return t('turn.say-changed', { name: t(name), values: rows.join(', ') });
   }
 
   function KeyQuestion() {
@@ -111,7 +129,7 @@ export function turnSection(lesson: Lesson) {
         title={t('turn.figure')}
         drawn={now === kSteps}
         numbers={() => [
-          ['token', 'q.k', 'scaled', 'exp(s - max)', 'weight'],
+          ['token', 'q.k', 's', 'exp(s - max)', 'weight'],
           ...steps.keys.map((k) => [kTokenNames[k.key], k.dot, k.score, k.exp, k.weight]),
           ['result', ...steps.out, '', ''],
         ]}
@@ -124,13 +142,15 @@ export function turnSection(lesson: Lesson) {
           <Step to={now < kSteps ? kSteps : kSteps + 1} label="turn.all" />
         </div>
         <div class="whole">
-          <ol class="turn-told">
-            {Array.from({ length: now }, (_, n) => (
-              <li key={n} class={n + 1 === now ? 'present' : ''}>
-                <Told message={told(n + 1, steps)} />
-              </li>
-            ))}
-          </ol>
+          {now > 0 && (
+            <ol class="turn-told">
+              {Array.from({ length: now }, (_, n) => (
+                <li key={n} class={n + 1 === now ? 'present' : ''}>
+                  <Told message={told(n + 1, steps)} />
+                </li>
+              ))}
+            </ol>
+          )}
           <div class="scroll" role="region" aria-label={t('turn.table')} tabIndex={0}>
             <StepTable steps={steps} now={now} />
           </div>
@@ -214,7 +234,9 @@ export function turnSection(lesson: Lesson) {
         <thead>
           <tr>
             <th scope="col">{t('turn.token')}</th>
-            <th scope="col">{t('turn.key')}</th>
+            <th scope="col" class="given">
+              {t('turn.key')}
+            </th>
             {now >= 1 && <th scope="col">{t('turn.score')}</th>}
             {now >= 2 && (
               <th scope="col">{t(scaled.value ? 'turn.scaled-score' : 'turn.unscaled-score')}</th>
@@ -225,7 +247,9 @@ export function turnSection(lesson: Lesson) {
                 {t('turn.weight')}
               </th>
             )}
-            <th scope="col">{t('turn.value')}</th>
+            <th scope="col" class="given">
+              {t('turn.value')}
+            </th>
           </tr>
         </thead>
         <tbody>
@@ -234,7 +258,7 @@ export function turnSection(lesson: Lesson) {
               <th scope="row">
                 <TokenBadge token={k.key} />
               </th>
-              <td>{vector(pairs(keys.value)[k.key])}</td>
+              <td class="given">{vector(pairs(keys.value)[k.key])}</td>
               {now >= 1 && (
                 <td>
                   <span class="why">{product(q.value, pairs(keys.value)[k.key])} = </span>
@@ -261,7 +285,7 @@ export function turnSection(lesson: Lesson) {
                   <Bar token={k.key} weight={k.weight} />
                 </td>
               )}
-              <td>{vector(pairs(values.value)[k.key])}</td>
+              <td class="given">{vector(pairs(values.value)[k.key])}</td>
             </tr>
           ))}
         </tbody>
@@ -281,7 +305,7 @@ export function turnSection(lesson: Lesson) {
       <tfoot>
         <tr>
           <th scope="row">{t('turn.foot')}</th>
-          <td />
+          <td class="given" />
           <td />
           <td>
             <Told message={{ text: 'turn.max', numbers: { max: fixed(steps.max, 3) } }} />
@@ -293,7 +317,7 @@ export function turnSection(lesson: Lesson) {
             <Num value={whole} digits={3} />
           </td>
           <td />
-          <td />
+          <td class="given" />
         </tr>
       </tfoot>
     );

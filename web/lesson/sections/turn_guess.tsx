@@ -1,9 +1,10 @@
 // Where will the result be? The reader places a ring in the value plane, then sees the result beside it.
-import { useId, useState } from 'preact/hooks';
+import { useId, useRef, useState } from 'preact/hooks';
 
 import { fromRows } from '../../engine/engine.ts';
 import { announce } from '../../ui/announce.ts';
 import { clamp, type Range } from '../../ui/fields.ts';
+import { useFocusAfter } from '../../ui/focus.ts';
 import { Dot, Handle, Mark, Plane, Segment, type Point } from '../../ui/plane.tsx';
 import { fixed, t, vector } from '../../ui/text.ts';
 import type { Lesson } from '../context.ts';
@@ -14,6 +15,7 @@ import { pairs } from './pairs.ts';
 
 const kFrom = -1;
 const kTo = 11;
+const kMargin = 1; // so that marks on the edge are drawn whole
 const kRange: Range = { min: kFrom, max: kTo, step: 0.1 };
 const kUnplaced: Point = [1.5, 1.5];
 const kChoices = Object.keys(kGuesses) as (keyof typeof kGuesses)[];
@@ -24,6 +26,9 @@ export function Guess({ engine }: Lesson) {
   const [shown, setShown] = useState(false);
   const [note, setNote] = useState('');
   const name = useId();
+  const first = useRef<HTMLInputElement>(null);
+  const repeat = useRef<HTMLButtonElement>(null);
+  useFocusAfter(shown, repeat, first);
 
   // The question is about the numbers of the text, whatever else the reader has set below.
   const values = pairs(kTurn.values);
@@ -77,8 +82,8 @@ export function Guess({ engine }: Lesson) {
             guess: vector(guess, 1),
             ...(shown && { result: vector(truth) }),
           })}
-          from={kFrom}
-          range={kTo}
+          from={kFrom - kMargin}
+          range={kTo + kMargin}
           grid={2}
           onTap={place}
           handles={
@@ -121,9 +126,10 @@ export function Guess({ engine }: Lesson) {
         <div class="beside">
           <fieldset class="places">
             <legend>{t('turn.place-choose')}</legend>
-            {kChoices.map((choice) => (
+            {kChoices.map((choice, n) => (
               <label key={choice}>
                 <input
+                  ref={n === 0 ? first : undefined}
                   type="radio"
                   name={name}
                   disabled={shown}
@@ -145,7 +151,7 @@ export function Guess({ engine }: Lesson) {
                   {t(`turn.why-${reason}`)}
                 </p>
               )}
-              <button type="button" onClick={again}>
+              <button type="button" ref={repeat} onClick={again}>
                 {t('predict.again')}
               </button>
             </>

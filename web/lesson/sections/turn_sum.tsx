@@ -25,7 +25,8 @@ export function WeightedSum({ engine, values: points, steps }: WeightedSumProps)
   );
   const shares = engine.matmul(diagonal, fromRows(points));
   const result: Point = [steps.out[0], steps.out[1]];
-  const from = points.flat().some((x) => x < -1) ? -12.5 : -1;
+  // Values go from -12 to 12; beyond is room for their letters.
+  const from = points.flat().some((x) => x < 0) ? -14 : -2;
   return (
     <>
       <Plane
@@ -35,7 +36,7 @@ export function WeightedSum({ engine, values: points, steps }: WeightedSumProps)
           result: vector(result),
         })}
         from={from}
-        range={from < -1 ? 12.5 : 12}
+        range={14}
         grid={2}
       >
         {points.map((p, n) => (

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+
 import fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
 
@@ -77,15 +79,21 @@ describe('each exercise starts unsolved, and can be solved', () => {
     changes: Partial<FigureState> = {},
     which = 0,
     won = new Set<number>(),
+    parts = new Set<string>(),
   ): Line => {
-    const state = { ...startOf(exercise, which), ...changes };
+    const start = startOf(exercise, which);
     const own = new FigureModel({ engine, store: new Store() });
-    own.q.set(state.q);
-    own.keys.set(state.keys);
-    own.values.set(state.values);
-    own.seen.set(state.seen);
-    own.normalise.set(state.normalise);
-    return lineOf(exercise, own, won);
+    const set = (state: FigureState) => {
+      own.q.set(state.q);
+      own.keys.set(state.keys);
+      own.values.set(state.values);
+      own.seen.set(state.seen);
+      own.normalise.set(state.normalise);
+    };
+    set(start);
+    own.exercise.set(exercise);
+    set({ ...start, ...changes });
+    return lineOf(exercise, own, won, parts);
   };
 
   for (let n = 1; n <= kExercises; ++n)
@@ -96,14 +104,10 @@ describe('each exercise starts unsolved, and can be solved', () => {
     [1, { q: [0, 0] }, 'figure.1-done'],
     [2, { q: [1.6, 0.7] }, 'figure.2-done'],
     [2, { q: [1.5, 1.5] }, 'figure.2-tied', 1],
-    [4, { keys: [...kFigure.keys.slice(0, 6), 2.7, 1.5] }, 'figure.4-done'],
-    [4, { normalise: true }, 'figure.4-cosine'],
     [5, { keys: [...kFigure.keys.slice(0, 6), 2.7, 1.5] }, 'figure.5-done'],
     [6, { keys: half.map((x) => x + 0.5) }, 'figure.6-done'],
     [7, { q: [-2, -2] }, 'figure.7-done'],
     [8, { values: [0, 0, ...kFigure.values.slice(2)] }, 'figure.8-done'],
-    [9, { seen: [true, true, false, true] }, 'figure.9-done'],
-    [9, { seen: [false, false, false, false] }, 'figure.9-none'],
   ];
   for (const [n, changes, text, which] of solutions) {
     test(`${n}: ${text}`, () => {
@@ -112,9 +116,45 @@ describe('each exercise starts unsolved, and can be solved', () => {
     });
   }
 
+  const halves: [number, Partial<FigureState>, string, string, string][] = [
+    [
+      4,
+      { keys: [...kFigure.keys.slice(0, 6), 2.7, 1.5] },
+      'figure.4-done',
+      'figure.4-then-normalise',
+      'figure.4-cosine',
+    ],
+    [4, { normalise: true }, 'figure.4-cosine', 'figure.4-then-drag', 'figure.4-done'],
+    [9, { seen: [true, true, false, true] }, 'figure.9-done', 'figure.9-then-all', 'figure.9-none'],
+    [
+      9,
+      { seen: [false, false, false, false] },
+      'figure.9-none',
+      'figure.9-then-one',
+      'figure.9-done',
+    ],
+  ];
+  for (const [n, changes, text, then, other] of halves) {
+    test(`${n}: ${text} is one half, and needs the other`, () => {
+      const half = at(n, changes);
+      expect([half.done, half.part, half.then]).toEqual([false, text, then]);
+      const whole = at(n, changes, 0, new Set(), new Set([other]));
+      expect([whole.done, whole.message.text]).toEqual([true, text]);
+    });
+  }
+
+  test('what a link shows is nobody’s solution, until something is changed', () => {
+    const own = new FigureModel({ engine, store: new Store() });
+    own.store.open('#v=1&figure-exercise.open=2'); // the figure as it starts: twice the length of the exercise
+    const { done, lead } = lineOf(2, own, new Set());
+    expect([done, lead]).toEqual([false, 'figure.as-left']);
+    own.q.set([2, 1]);
+    expect(lineOf(2, own, new Set()).done).toBe(true);
+  });
+
   test('3: when all that win anywhere have won', () => {
     expect(at(3, {}, 0, new Set([A, B])).done).toBe(false);
-    expect(at(3, {}, 0, all).done).toBe(true);
+    expect(at(3, { q: [0, 2] }, 0, all).done).toBe(true);
   });
 
   test('4: D is nearest but A wins; 9: C has weight to lose', () => {
@@ -172,6 +212,30 @@ describe('what always holds', () => {
         expect(Math.abs(slope + c * variance)).toBeLessThan(2e-3);
       }),
     );
+  });
+
+  test('2: the numbers of the text, in double precision', () => {
+    const { q, keys: k } = startOf(2);
+    const scores = pairs(k).map(([x, y]) => (x * q[0] + y * q[1]) / Math.SQRT2);
+    const weightsAt = (c: number) => {
+      const exps = scores.map((s) => Math.exp(c * s));
+      const sum = exps.reduce((a, b) => a + b);
+      return exps.map((e) => e / sum);
+    };
+    const entropy = (c: number) => -weightsAt(c).reduce((sum, w) => sum + w * Math.log(w), 0);
+    const mean = weightsAt(1).reduce((sum, w, n) => sum + w * scores[n], 0);
+    const squared = weightsAt(1).reduce((sum, w, n) => sum + w * (scores[n] - mean) ** 2, 0);
+    expect([squared, 0.1 * squared, entropy(1), entropy(1.1)].map((x) => x.toFixed(3))).toEqual([
+      '0.318',
+      '0.032',
+      '1.152',
+      '1.121',
+    ]);
+    const texts = JSON.parse(
+      readFileSync(new URL('../texts/en/figure.json', import.meta.url), 'utf8'),
+    ) as Record<string, string>;
+    for (const number of ['0.318', '0.032', '1.152', '1.121'])
+      expect(texts['page.figure.2-why']).toContain(number);
   });
 
   test('2: in the limit the tied best keys share', () => {

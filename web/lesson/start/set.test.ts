@@ -58,6 +58,19 @@ describe('self-attention is permutation equivariant', () => {
     expect(gap(tokens, inOrder(kSetTokens))).toBe(0);
   });
 
+  test('the points of the cloud lie about equally far from the centre, and near ones match best', () => {
+    const points = inOrder(kCloudPoints).map((n) => kCloud.points.slice(2 * n, 2 * n + 2));
+    const lengths = points.map(([x, y]) => Math.hypot(x, y));
+    expect(Math.max(...lengths) / Math.min(...lengths)).toBeLessThan(1.4);
+    const best = (score: (a: readonly number[], b: readonly number[]) => number) =>
+      points.map((a, n) => {
+        const scores = points.map((b, other) => (other === n ? -Infinity : score(a, b)));
+        return scores.indexOf(Math.max(...scores));
+      });
+    const nearest = best((a, b) => -Math.hypot(a[0] - b[0], a[1] - b[1]));
+    expect(best((a, b) => a[0] * b[0] + a[1] * b[1])).toEqual(nearest);
+  });
+
   test('the cloud does not see the order of its points', () => {
     const cloud = { x: matrix(kCloudPoints, 2, kCloud.points) };
     fc.assert(
