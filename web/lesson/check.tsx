@@ -31,7 +31,7 @@ function Comparison({ weights, out, plain }: CheckProps) {
   return (
     <>
       <p>{t('check.words')}</p>
-      <div class="scroll" role="region" aria-label={t('check.table')} tabIndex={0}>
+      <div class="scroll sideways" role="region" aria-label={t('check.table')} tabIndex={0}>
         <table class="numbers">
           <thead>
             <tr>

@@ -32,8 +32,9 @@ function Tools({ store }: Lesson) {
     <>
       <button
         type="button"
-        disabled={!store.canUndo.value}
+        aria-disabled={!store.canUndo.value}
         onClick={() => {
+          if (!store.canUndo.value) return;
           store.undo();
           announce(t('tools.undone'));
         }}
@@ -42,8 +43,9 @@ function Tools({ store }: Lesson) {
       </button>
       <button
         type="button"
-        disabled={!store.canRedo.value}
+        aria-disabled={!store.canRedo.value}
         onClick={() => {
+          if (!store.canRedo.value) return;
           store.redo();
           announce(t('tools.redone'));
         }}

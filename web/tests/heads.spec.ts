@@ -92,7 +92,7 @@ describe('one head or two', () => {
       [3, 3],
       [4, 4],
     ]) {
-      await figure.getByRole('spinbutton', { name: `W_Q, row ${row}, column ${column}` }).fill('0');
+      await figure.getByRole('spinbutton', { name: `W Q, row ${row}, column ${column}` }).fill('0');
     }
     expect(await weights(page, 3)).toEqual(Array(6).fill(0.167));
     expect(await axeViolations(page, '#heads')).toEqual([]);

@@ -1,7 +1,7 @@
 // "Predict first": a question, answers to choose from, and after that the truth with the reason why a
 // wrong answer is wrong. Nothing is scored, sent or kept off the page.
-import type { ComponentChildren } from 'preact';
-import { useState } from 'preact/hooks';
+import type { ComponentChildren, RefObject } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
 
 import { announce } from './announce.ts';
 import { useUniqueId } from './id.ts';
@@ -22,11 +22,26 @@ interface PredictProps {
   readonly onShow?: (shown: boolean) => void;
 }
 
+/** The button that was pressed goes away: the focus goes on to what can be done next, and does not get lost. */
+export function usePassedFocus(shown: boolean): RefObject<HTMLFieldSetElement | null> {
+  const frame = useRef<HTMLFieldSetElement>(null);
+  const before = useRef(shown);
+  useEffect(() => {
+    if (before.current === shown) return;
+    before.current = shown;
+    frame.current
+      ?.querySelector<HTMLElement>(shown ? '.predict-again' : 'input')
+      ?.focus({ preventScroll: true });
+  }, [shown]);
+  return frame;
+}
+
 export function Predict({ question, answers, onShow }: PredictProps) {
   const name = useUniqueId();
   const [chosen, setChosen] = useState<string | undefined>();
   const [shown, setShown] = useState(false);
   const [note, setNote] = useState('');
+  const frame = usePassedFocus(shown);
   const answer = answers.find(({ key }) => key === chosen);
 
   const show = (guessed: boolean) => {
@@ -45,7 +60,7 @@ export function Predict({ question, answers, onShow }: PredictProps) {
     onShow?.(false);
   };
   return (
-    <fieldset class="predict">
+    <fieldset class="predict" ref={frame}>
       <legend>{t('predict.legend')}</legend>
       <p>{question}</p>
       {answers.map(({ key, label }) => (
@@ -67,7 +82,7 @@ export function Predict({ question, answers, onShow }: PredictProps) {
               <strong>{t(answer.right ? 'predict.right' : 'predict.wrong')}</strong> {answer.reason}
             </p>
           )}
-          <button type="button" onClick={again}>
+          <button type="button" class="predict-again" onClick={again}>
             {t('predict.again')}
           </button>
         </>

@@ -154,7 +154,7 @@ export function dotSection({ engine, store }: Lesson) {
     const u = a.value;
     const product = engine.matmul(matrix(3, 2, rows.value), matrix(2, 1, u)).data;
     return (
-      <div class="product">
+      <div class="product sideways">
         <MatrixEditor
           store={store}
           field={rows}

@@ -23,10 +23,10 @@ function weightText(weight: number): string {
   return weight === 0 || Math.abs(weight) >= 5e-8 ? fixed(weight, 7) : power(weight);
 }
 
+/** Always the same digits, so that one move is seen to be larger than another. */
 function moveText(move: number): string {
-  const text =
-    Math.abs(move) >= 5e-4 ? fixed(move, 3) : Math.abs(move) >= 5e-8 ? power(move) : fixed(move, 0);
-  return move > 0 && text !== '0' ? `+${text}` : text;
+  if (Math.abs(move) < 5e-8) return fixed(0, 7);
+  return (move > 0 ? '+' : '') + fixed(move, 7);
 }
 
 interface NudgeProps {
@@ -115,7 +115,7 @@ export function Nudge({ engine, store, large, small, nudge, which }: NudgeProps)
           <div class="scale-row" key={field.key}>
             <h4>{name}</h4>
             <Bars name={name} before={numbers.before} after={numbers.after} moved={by !== 0} />
-            <div class="scale-table" role="region" aria-label={name} tabIndex={0}>
+            <div class="scale-table sideways" role="region" aria-label={name} tabIndex={0}>
               <table aria-label={name}>
                 <thead>
                   <tr>
@@ -196,7 +196,7 @@ export function Nudge({ engine, store, large, small, nudge, which }: NudgeProps)
             <button type="button" onClick={() => step(-kScale.nudge)}>
               {t('scale.down', { step: short(kScale.nudge, 1) })}
             </button>
-            <button type="button" disabled={by === 0} onClick={() => step(-by)}>
+            <button type="button" aria-disabled={by === 0} onClick={() => by !== 0 && step(-by)}>
               {t('scale.back')}
             </button>
             <span>

@@ -5,6 +5,7 @@ import { fromRows } from '../../engine/engine.ts';
 import { announce } from '../../ui/announce.ts';
 import { clamp, type Range } from '../../ui/fields.ts';
 import { Dot, Handle, Mark, Plane, Segment, type Point } from '../../ui/plane.tsx';
+import { usePassedFocus } from '../../ui/predict.tsx';
 import { fixed, t, vector } from '../../ui/text.ts';
 import type { Lesson } from '../context.ts';
 import { Told, say } from '../told.tsx';
@@ -66,8 +67,9 @@ export function Guess({ engine }: Lesson) {
     setGuess(kUnplaced);
   };
 
+  const frame = usePassedFocus(shown);
   return (
-    <fieldset class="predict">
+    <fieldset class="predict" ref={frame}>
       <legend>{t('predict.legend')}</legend>
       <p>{t('turn.place-question')}</p>
       <div class="figure-body">
@@ -145,7 +147,7 @@ export function Guess({ engine }: Lesson) {
                   {t(`turn.why-${reason}`)}
                 </p>
               )}
-              <button type="button" onClick={again}>
+              <button type="button" class="predict-again" onClick={again}>
                 {t('predict.again')}
               </button>
             </>
