@@ -182,13 +182,13 @@ export function machineSection({ engine, store }: Lesson) {
                         <Num value={block.sum} digits={3} />
                       </td>
                       <td>
-                        {Array.from(block.accumulator, (o, c) => (
+                        {Array.from(block.accumulator, (o, c) => [
+                          c > 0 && ' ',
                           <span key={c} class="machine-entry">
-                            {c > 0 && ' '}
                             <Num value={o} digits={3} />
                             {c < block.accumulator.length - 1 && ','}
-                          </span>
-                        ))}
+                          </span>,
+                        ])}
                       </td>
                     </>
                   ) : (

@@ -94,7 +94,7 @@ export function Overflow({
             aria-label={t('machine.overflow-figure')}
             tabIndex={0}
           >
-            <table class="machine-table">
+            <table class="machine-table machine-held">
               <caption>{t('machine.overflow-figure')}</caption>
               <thead>
                 <tr>
