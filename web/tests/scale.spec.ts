@@ -68,6 +68,11 @@ describe('ten thousand dot products', () => {
       .getByRole('img', { name: /^Histogram of 10,000 dot products.*Before dividing/ })
       .getAttribute('aria-label');
     expect(label).toContain(`a spread of ${(await spreads(page))[0]}`);
+    expect(
+      await figure
+        .getByRole('img', { name: /After dividing: q · k \/ the square root of d k/ })
+        .count(),
+    ).toBe(1);
     await figure.getByRole('spinbutton').press('Enter');
     await page.getByRole('button', { name: 'Undo' }).click();
     await whole(page, 64, 0);
@@ -142,6 +147,29 @@ describe('the nudge', () => {
     await page.keyboard.press('Tab');
     await page.keyboard.press('Enter');
     expect(await page.locator(`${kNudge} .verdict`).innerText()).toContain('Yes.');
+    await page.context().close();
+  });
+
+  test('the moves are seen whole, with as many digits in both rows', async () => {
+    for (const width of [1600, 1000, 390]) {
+      const page = await openLesson({ width, hash: '#v=1&scale.nudge.by=0.1' });
+      const spare = await page
+        .locator('#scale .sideways')
+        .evaluateAll((boxes) => boxes.map((box) => box.clientWidth - box.scrollWidth));
+      expect(spare.length).toBe(3);
+      expect(Math.min(...spare), `at ${width}`).toBeGreaterThanOrEqual(0);
+      for (const row of [0, 1])
+        for (const text of await moved(page, row)) expect(text).toMatch(/^[+−]?0\.\d{7}$/);
+      await page.context().close();
+    }
+  });
+
+  test('taking nudges back keeps the focus', async () => {
+    const page = await openLesson({ hash: '#v=1&scale.nudge.by=0.1' });
+    const back = page.locator(kNudge).getByRole('button', { name: 'Take nudges back' });
+    await back.press('Enter');
+    expect(await moved(page, 0)).toEqual(['–', '–', '–']);
+    expect(await back.evaluate((it) => it === document.activeElement)).toBe(true);
     await page.context().close();
   });
 

@@ -143,7 +143,7 @@ export function Runner({ name, inputs, run }: RunnerProps) {
           {t('listings.run')}
         </button>
         <pre
-          class={stale ? 'code stale' : 'code'}
+          class={stale ? 'sideways code stale' : 'sideways code'}
           role="region"
           tabIndex={0}
           aria-label={t('listings.printed-by', { name })}
@@ -195,7 +195,7 @@ export function Code({
       {open && (
         <>
           <pre
-            class="code"
+            class="sideways code"
             translate={false}
             tabIndex={0}
             role="region"
