@@ -1,7 +1,7 @@
 // "Predict first": a question, answers to choose from, and after that the truth with the reason why a
 // wrong answer is wrong. Nothing is scored, sent or kept off the page.
 import type { ComponentChildren, RefObject } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 
 import { announce } from './announce.ts';
 import { useUniqueId } from './id.ts';
@@ -26,7 +26,7 @@ interface PredictProps {
 export function usePassedFocus(shown: boolean): RefObject<HTMLFieldSetElement | null> {
   const frame = useRef<HTMLFieldSetElement>(null);
   const before = useRef(shown);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (before.current === shown) return;
     before.current = shown;
     frame.current

@@ -1,6 +1,4 @@
 // Large and small scores beside each other, and how far a nudge moves their weights.
-import { useState } from 'preact/hooks';
-
 import { softmax, type Engine } from '../../engine/engine.ts';
 import { announce } from '../../ui/announce.ts';
 import { Choice, Num, NumberInput } from '../../ui/controls.tsx';
@@ -39,7 +37,6 @@ interface NudgeProps {
 }
 
 export function Nudge({ engine, store, large, small, nudge, which }: NudgeProps) {
-  const [again, setAgain] = useState(0);
   const token = kTokens.indexOf(which.value);
   const by = nudge.value;
 
@@ -77,7 +74,6 @@ export function Nudge({ engine, store, large, small, nudge, which }: NudgeProps)
   return (
     <>
       <Predict
-        key={again}
         question={t('scale.predict')}
         answers={(['large', 'same', 'small'] as const).map((key) => ({
           key,
@@ -90,7 +86,6 @@ export function Nudge({ engine, store, large, small, nudge, which }: NudgeProps)
           for (const field of [large, small, which]) if (shown) field.read(undefined);
           nudge.set(shown ? kScale.nudge : 0);
           store.commit();
-          if (!shown) setAgain(again + 1);
         }}
       />
       <Figure
