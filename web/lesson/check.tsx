@@ -31,7 +31,7 @@ function Comparison({ weights, out, plain }: CheckProps) {
   return (
     <>
       <p>{t('check.words')}</p>
-      <div class="scroll" role="group" aria-label={t('check.table')} tabIndex={0}>
+      <div class="scroll sideways" role="group" aria-label={t('check.table')} tabIndex={0}>
         <table class="numbers">
           <thead>
             <tr>

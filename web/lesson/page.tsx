@@ -43,10 +43,10 @@ function Tools(lesson: Lesson) {
   const { store } = lesson;
   return (
     <>
-      <button type="button" disabled={!store.canUndo.value} onClick={() => undo(lesson)}>
+      <button type="button" aria-disabled={!store.canUndo.value} onClick={() => undo(lesson)}>
         <span aria-hidden="true">↶</span> {t('tools.undo')}
       </button>
-      <button type="button" disabled={!store.canRedo.value} onClick={() => redo(lesson)}>
+      <button type="button" aria-disabled={!store.canRedo.value} onClick={() => redo(lesson)}>
         <span aria-hidden="true">↷</span> {t('tools.redo')}
       </button>
       <button

@@ -92,7 +92,7 @@ describe('one head or two', () => {
       [3, 3],
       [4, 4],
     ]) {
-      await figure.getByRole('spinbutton', { name: `W_Q, row ${row}, column ${column}` }).fill('0');
+      await figure.getByRole('spinbutton', { name: `W Q, row ${row}, column ${column}` }).fill('0');
     }
     expect(await weights(page, 3)).toEqual(Array(6).fill(0.167));
     expect(await axeViolations(page, '#heads')).toEqual([]);
@@ -101,6 +101,27 @@ describe('one head or two', () => {
       ['A', 'B'],
       ['A', 'C'],
     ]);
+    await page.context().close();
+  });
+
+  test('both the same: what is 0 but for rounding is shown as 0', async () => {
+    const page = await openLesson();
+    await page.locator(kLook).getByRole('button', { name: 'Both the same' }).click();
+    for (const text of await page.locator(`${kLook} .heads-results .num`).allInnerTexts())
+      expect(text).toMatch(/^−?\d+\.\d\d$/);
+    await page.context().close();
+  });
+
+  test('one looks before the answers are seen', async () => {
+    const page = await openLesson();
+    const answers = page.locator('#heads .heads-answer');
+    expect(await answers.count()).toBe(3);
+    for (const answer of await answers.all()) {
+      expect(await answer.locator('p').isVisible()).toBe(false);
+      await answer.locator('summary').press('Enter');
+      expect(await answer.locator('p').isVisible()).toBe(true);
+    }
+    expect(await axeViolations(page, '#heads')).toEqual([]);
     await page.context().close();
   });
 
@@ -139,7 +160,8 @@ describe('the cost', () => {
 
   test('measured, while the page answers', async () => {
     const page = await openLesson();
-    await page.locator(kCost).getByRole('button', { name: 'Measure both' }).press('Enter');
+    const button = page.locator(kCost).getByRole('button', { name: 'Measure both' });
+    await button.press('Enter');
     const turns = await page.evaluate(async () => {
       let counted = 0;
       for (; !document.querySelector('.heads-ratio'); ++counted) {
@@ -148,6 +170,7 @@ describe('the cost', () => {
       return counted;
     });
     expect(turns).toBeGreaterThan(10); // between slices of the measurement
+    expect(await button.evaluate((it) => it === document.activeElement)).toBe(true);
     expect(await page.locator('.heads-ratio').innerText()).toMatch(/take \d+\.\d+ times/);
     await page.waitForFunction(() =>
       document.getElementById('announcer')!.textContent!.startsWith('Measured:'),

@@ -74,7 +74,7 @@ describe('Run prints the lines of NumPy', () => {
     const { inputs, printed: wanted } = prints.scaling[5];
     await scaling(page).getByLabel('Seed').fill(String(inputs.seed));
     await scaling(page).getByLabel('Pairs of vectors').fill(String(inputs.pairs));
-    await scaling(page).getByLabel('Numbers of a vector, d_k').fill(String(inputs.d));
+    await scaling(page).getByLabel('Numbers of a vector, d k').fill(String(inputs.d));
     await scaling(page).getByRole('button', { name: 'Run scaling.py' }).tap();
     await printed(page, 'scaling.py', wanted);
     await page.context().close();

@@ -20,10 +20,42 @@ describe('block by block', () => {
       expect(await read(page)).toBe(blocks);
       expect(await verdict(page)).toBe(kSame);
       expect(await axeViolations(page, '#machine')).toEqual([]);
-      if (blocks < 4) await next.click();
+      if (blocks < 4) await next.press('Enter');
     }
-    expect(await next.isDisabled()).toBe(true);
+    expect(await next.getAttribute('aria-disabled')).toBe('true');
+    expect(await next.evaluate((it) => it === document.activeElement)).toBe(true);
+    await next.press('Enter');
+    expect(await read(page)).toBe(4);
     expect(await grew(page)).toBe(2); // blocks 2 and 4
+    await page.context().close();
+  });
+
+  test('the scores of the next block are there to predict from, seen and said', async () => {
+    const page = await openLesson();
+    const scores = page.locator(`${kBlocks} .machine-score`);
+    expect(await scores.count()).toBe(4);
+    const drawing = page.locator(kBlocks).getByRole('img');
+    expect(await drawing.getAttribute('aria-label')).toMatch(
+      /The largest score of the next block, not read yet, is −?\d+\.\d\d\.$/,
+    );
+    await page.getByRole('slider', { name: 'Blocks read' }).press('End');
+    expect(await drawing.getAttribute('aria-label')).not.toContain('not read yet');
+    await page.context().close();
+  });
+
+  test('on a phone the drawing and the state are seen whole', async () => {
+    const page = await openLesson({ width: 390, hash: '#v=1&machine.blocks.read=4' });
+    for (const name of [
+      'The state after each block',
+      'Softmax without subtracting the largest score',
+    ])
+      for (const shift of ['0', '1000', '−1000']) {
+        await page.locator(kOverflow).getByRole('radio', { name: shift, exact: true }).check();
+        const spare = await page
+          .getByRole('region', { name })
+          .evaluate((box) => box.clientWidth - box.scrollWidth);
+        expect(spare, `${name}, ${shift}`).toBeGreaterThanOrEqual(0);
+      }
     await page.context().close();
   });
 
@@ -103,6 +135,19 @@ describe('without the maximum', () => {
       expect(await cells(page, 3)).toEqual(right);
       expect(await axeViolations(page, '#machine')).toEqual([]);
     }
+    await page.context().close();
+  });
+
+  test('predicted first, and the truth is shown', async () => {
+    const page = await openLesson();
+    const question = page.locator(`${kOverflow} fieldset.predict`);
+    await question.getByLabel('With 100 and 1000 only').check();
+    await question.getByRole('button', { name: 'Show me' }).press('Enter');
+    expect(await question.locator('.verdict').innerText()).toContain('Not this one.');
+    expect(await cells(page, 1)).toEqual(Array(3).fill('0: too small'));
+    expect(await axeViolations(page, '#machine')).toEqual([]);
+    await question.getByRole('button', { name: 'Guess again' }).press('Enter');
+    expect(await cells(page, 1)).toEqual(['7.389', '2.718', '1.000']);
     await page.context().close();
   });
 

@@ -160,6 +160,81 @@ test('?embed=1 shows one figure alone', async () => {
   await page.context().close();
 });
 
+test('each box that scrolls sideways shows that it does', async () => {
+  const page = await openLesson({ width: 320 });
+  const bare = await page.evaluate(() =>
+    [...document.querySelectorAll<HTMLElement>('main *')]
+      .filter((box) => /auto|scroll/.test(getComputedStyle(box).overflowX))
+      .filter((box) => !getComputedStyle(box).backgroundAttachment.startsWith('local'))
+      .map((box) => `${box.closest('section')!.id}: ${box.className}`),
+  );
+  expect(bare).toEqual([]);
+  await page.context().close();
+});
+
+test('undo and redo keep the focus when there is nothing left to do', async () => {
+  const page = await openLesson();
+  await page.getByRole('button', { name: 'Make b twice as long' }).click();
+  for (const name of ['Undo', 'Redo']) {
+    const button = page.getByRole('button', { name });
+    await button.press('Enter');
+    expect(await button.getAttribute('aria-disabled')).toBe('true');
+    expect(await button.evaluate((it) => it === document.activeElement)).toBe(true);
+  }
+  await page.context().close();
+});
+
+test('each prediction passes the focus on, and back', async () => {
+  const page = await openLesson();
+  const questions = page.locator('fieldset.predict');
+  const count = await questions.count();
+  expect(count).toBeGreaterThan(1);
+  for (let n = 0; n < count; ++n) {
+    const inside = () =>
+      questions
+        .nth(n)
+        .evaluate((it) => it.contains(document.activeElement) && document.activeElement!.tagName);
+    await questions.nth(n).getByRole('button', { name: 'Skip' }).press('Enter');
+    expect(await inside()).toBe('BUTTON');
+    await questions.nth(n).getByRole('button', { name: 'Guess again' }).press('Enter');
+    expect(await inside()).toBe('INPUT');
+  }
+  await page.context().close();
+});
+
+test('what a slider says is said once, and no label shows a raw symbol', async () => {
+  const page = await openLesson();
+  expect(await page.locator('main output').count()).toBe(0);
+  const raw = await page.evaluate(() => {
+    const shown = document.createTreeWalker(document.querySelector('main')!, NodeFilter.SHOW_TEXT);
+    const found: string[] = [];
+    for (let node = shown.nextNode(); node; node = shown.nextNode()) {
+      if (node.parentElement!.closest('pre, code, script, style')) continue;
+      if (/[A-Za-z]_[A-Za-z]/.test(node.textContent!)) found.push(node.textContent!);
+    }
+    for (const element of document.querySelectorAll('main [aria-label]')) {
+      const label = element.getAttribute('aria-label')!;
+      if (/[A-Za-z]_[A-Za-z]|√/.test(label)) found.push(label);
+    }
+    return found;
+  });
+  expect(raw).toEqual([]);
+  await page.context().close();
+});
+
+test('headings with mathematics have names that say it', async () => {
+  const page = await openLesson();
+  const said = 'Dividing by the square root of d k keeps the softmax from saturating';
+  expect(await page.getByRole('heading', { name: said }).count()).toBe(1);
+  expect(await page.getByRole('region', { name: said }).count()).toBe(1);
+  expect(await page.getByRole('link', { name: said }).count()).toBe(1);
+  const unsaid = page.locator(
+    'main :is(h2, h3):has(math):not([aria-label]), nav a:not(:has(.unseen)) > math',
+  );
+  expect(await unsaid.count()).toBe(0);
+  await page.context().close();
+});
+
 test('colours follow the system or the choice', async () => {
   const page = await openLesson({ scheme: 'dark' });
   const back = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);

@@ -29,7 +29,7 @@ describe('ten thousand dot products', () => {
 
   test('by mouse: a larger key widens one drawing and not the other', async () => {
     const page = await openLesson();
-    await page.getByRole('button', { name: 'd_k = 512' }).click();
+    await page.getByRole('button', { name: 'd k = 512' }).click();
     await whole(page, 512);
     const [before, expected, after] = (await spreads(page)).map(Number);
     expect(expected).toBe(22.63);
@@ -40,7 +40,7 @@ describe('ten thousand dot products', () => {
 
   test('by touch', async () => {
     const page = await openLesson({ touch: true, width: 390, height: 800 });
-    await page.getByRole('button', { name: 'd_k = 2', exact: true }).tap();
+    await page.getByRole('button', { name: 'd k = 2', exact: true }).tap();
     await whole(page, 2);
     expect((await spreads(page))[1]).toBe('1.41');
     await page.context().close();
@@ -48,13 +48,13 @@ describe('ten thousand dot products', () => {
 
   test('by keyboard, and it is said', async () => {
     const page = await openLesson();
-    await page.getByRole('slider', { name: 'Key size d_k' }).focus();
+    await page.getByRole('slider', { name: 'Key size d k' }).focus();
     await page.keyboard.press('Home');
     await whole(page, 1);
     await page.keyboard.press('ArrowRight');
     await whole(page, 2);
     await page.waitForFunction(() =>
-      /^d_k 2: spread/.test(document.getElementById('announcer')!.textContent!),
+      /^d k 2: spread/.test(document.getElementById('announcer')!.textContent!),
     );
     await page.context().close();
   });
@@ -68,6 +68,11 @@ describe('ten thousand dot products', () => {
       .getByRole('img', { name: /^Histogram of 10,000 dot products.*Before dividing/ })
       .getAttribute('aria-label');
     expect(label).toContain(`a spread of ${(await spreads(page))[0]}`);
+    expect(
+      await figure
+        .getByRole('img', { name: /After dividing: q · k \/ the square root of d k/ })
+        .count(),
+    ).toBe(1);
     await figure.getByRole('spinbutton').press('Enter');
     await page.getByRole('button', { name: 'Undo' }).click();
     await whole(page, 64, 0);
@@ -110,8 +115,8 @@ describe('the nudge', () => {
     await page.getByLabel('With the large scores').click();
     await page.locator(kNudge).getByRole('button', { name: 'Show me' }).click();
     expect(await page.locator(`${kNudge} .verdict`).innerText()).toContain('Not this one.');
-    expect((await moved(page, 1))[1]).toBe('+0.019');
-    expect((await moved(page, 0))[1]).toBe('+3.5 × 10⁻⁵');
+    expect((await moved(page, 1))[1]).toBe('+0.0189516');
+    expect((await moved(page, 0))[1]).toBe('+0.0000353');
     expect(await axeViolations(page, '#scale')).toEqual([]);
     await page.locator(kNudge).getByRole('button', { name: 'Guess again' }).click();
     expect(await moved(page, 1)).toEqual(['–', '–', '–']);
@@ -142,6 +147,29 @@ describe('the nudge', () => {
     await page.keyboard.press('Tab');
     await page.keyboard.press('Enter');
     expect(await page.locator(`${kNudge} .verdict`).innerText()).toContain('Yes.');
+    await page.context().close();
+  });
+
+  test('the moves are seen whole, with as many digits in both rows', async () => {
+    for (const width of [1600, 1000, 390]) {
+      const page = await openLesson({ width, hash: '#v=1&scale.nudge.by=0.1' });
+      const spare = await page
+        .locator('#scale .sideways')
+        .evaluateAll((boxes) => boxes.map((box) => box.clientWidth - box.scrollWidth));
+      expect(spare.length).toBe(3);
+      expect(Math.min(...spare), `at ${width}`).toBeGreaterThanOrEqual(0);
+      for (const row of [0, 1])
+        for (const text of await moved(page, row)) expect(text).toMatch(/^[+−]?0\.\d{7}$/);
+      await page.context().close();
+    }
+  });
+
+  test('taking nudges back keeps the focus', async () => {
+    const page = await openLesson({ hash: '#v=1&scale.nudge.by=0.1' });
+    const back = page.locator(kNudge).getByRole('button', { name: 'Take nudges back' });
+    await back.press('Enter');
+    expect(await moved(page, 0)).toEqual(['–', '–', '–']);
+    expect(await back.evaluate((it) => it === document.activeElement)).toBe(true);
     await page.context().close();
   });
 

@@ -83,7 +83,7 @@ describe('an entry of a product and what made it', () => {
       .allInnerTexts();
     expect(after).toEqual(before);
     expect(after).toEqual(['1.50', '2.75', '1.75', '1.00', '2.00', '1.25']);
-    await products(page).getByLabel('W_Q, row 1, column 2').fill('1');
+    await products(page).getByLabel('W Q, row 1, column 2').fill('1');
     expect(
       await products(page).getByRole('button', { name: 'query of B, entry 1: 2.50' }).count(),
     ).toBe(1);

@@ -5,6 +5,7 @@ import { useState } from 'preact/hooks';
 import { clamp, type Range } from './fields.ts';
 import { useUniqueId } from './id.ts';
 import type { Field, Store } from './store.ts';
+import { spoken, Symbols } from './symbols.tsx';
 import { fixed, short, t } from './text.ts';
 
 /** A number that the engine computed. Tests find all of them by this class. */
@@ -78,7 +79,9 @@ export function Slider({ label, value, range, onValue, onCommit, text }: SliderP
   const shown = text ?? short(value);
   return (
     <div class="slider">
-      <label for={id}>{label}</label>
+      <label for={id}>
+        <Symbols text={label} />
+      </label>
       <input
         id={id}
         type="range"
@@ -90,7 +93,8 @@ export function Slider({ label, value, range, onValue, onCommit, text }: SliderP
         onInput={(event) => onValue(event.currentTarget.valueAsNumber)}
         onChange={() => onCommit(true)}
       />
-      <output for={id}>{shown}</output>
+      {/* No <output>: its changes would be said a second time, for the slider says its value itself. */}
+      <span>{shown}</span>
     </div>
   );
 }
@@ -126,7 +130,7 @@ export function MatrixEditor({
   const setEntry = (entry: number) => (value: number) =>
     field.set(values.map((old, n) => (n === entry ? value : old)));
   return (
-    <table class="matrix" aria-label={name}>
+    <table class="matrix" aria-label={spoken(name)}>
       {columnNames && (
         <thead>
           <tr>
@@ -149,7 +153,7 @@ export function MatrixEditor({
                   value={values[r * columns + c]}
                   range={range}
                   label={t('matrix.entry', {
-                    name,
+                    name: spoken(name),
                     row: rowLabels?.[r] ?? String(r + 1),
                     column: columnNames?.[c] ?? String(c + 1),
                   })}

@@ -160,7 +160,7 @@ export function dotSection({ engine, store }: Lesson) {
       announce(() => t('dot.says-entry', { entry: row + 1, value: fixed(multiply()[row], 2) }));
     };
     return (
-      <div class="product">
+      <div class="product sideways">
         <MatrixEditor
           store={store}
           field={rows}

@@ -14,7 +14,7 @@ export function WeightTable({ model }: { model: FigureModel }) {
   const seen = model.seen.value;
   const any = seen.includes(true);
   return (
-    <div class="scroll" role="region" aria-label={t('figure.table')} tabIndex={0}>
+    <div class="scroll sideways" role="group" aria-label={t('figure.table')} tabIndex={0}>
       <table class="numbers">
         <caption class="unseen">{t('figure.table')}</caption>
         <thead>
@@ -200,7 +200,7 @@ export function Editors({ model }: { model: FigureModel }) {
   const values = model.editValues.value;
   if (!keys && !values) return null;
   return (
-    <div class="editors">
+    <div class="editors sideways">
       {keys && editor(model.keys, 'figure.keys')}
       {values && editor(model.values, 'figure.values')}
     </div>
@@ -220,7 +220,7 @@ const kTimes = [1, 2, 4, 8, 32];
 export function LimitTable({ model }: { model: FigureModel }) {
   const rows = kTimes.map((times) => model.stepsOf(model.state, times * Math.SQRT1_2));
   return (
-    <div class="scroll" role="region" aria-label={t('figure.limit')} tabIndex={0}>
+    <div class="scroll sideways" role="group" aria-label={t('figure.limit')} tabIndex={0}>
       <table class="numbers">
         <caption>{t('figure.limit')}</caption>
         <thead>

@@ -4,7 +4,8 @@ import { announce } from '../../ui/announce.ts';
 import { Choice, MatrixEditor, Num } from '../../ui/controls.tsx';
 import { numbers, oneOf, type Range } from '../../ui/fields.ts';
 import { Figure } from '../../ui/figure.tsx';
-import { percent, short, t } from '../../ui/text.ts';
+import { spoken, Symbols } from '../../ui/symbols.tsx';
+import { fixed, percent, short, t } from '../../ui/text.ts';
 import type { Lesson } from '../context.ts';
 import { kMatrices, kOriginal, kPresets, kThings, kTokens, type Matrices } from '../start/heads.ts';
 import { multiHead, tokenMatrix } from './heads_compute.ts';
@@ -15,6 +16,9 @@ import './heads.css';
 const kEntries: Range = { min: -9, max: 9, step: 0.01 };
 const kNames = ['A', 'B', 'C', 'D', 'E', 'F'] as const;
 const kKinds = ['q', 'k', 'v', 'o'] as const;
+
+/** What rounding leaves of a 0 is shown as 0. */
+const resultText = (value: number) => fixed(Math.abs(value) < 1e-6 ? 0 : value, 2);
 
 export function headsSection({ engine, store }: Lesson) {
   const chosen = store.field('heads.look.token', oneOf(...kNames), 'A');
@@ -127,8 +131,8 @@ export function headsSection({ engine, store }: Lesson) {
         </div>
         <div class="heads-tables">
           <div
-            class="heads-scroll"
-            role="region"
+            class="heads-scroll sideways"
+            role="group"
             aria-label={t('heads.weights-table')}
             tabIndex={0}
           >
@@ -165,8 +169,8 @@ export function headsSection({ engine, store }: Lesson) {
             </table>
           </div>
           <div
-            class="heads-scroll"
-            role="region"
+            class="heads-scroll sideways"
+            role="group"
             aria-label={t('heads.results-table')}
             tabIndex={0}
           >
@@ -185,10 +189,12 @@ export function headsSection({ engine, store }: Lesson) {
               <tbody>
                 {results.map(([key, m]) => (
                   <tr key={key} class={key}>
-                    <th scope="row">{t(`heads.${key}`)}</th>
+                    <th scope="row">
+                      <Symbols text={t(`heads.${key}`)} />
+                    </th>
                     {Array.from(rowOf(m, token), (value, n) => (
                       <td key={n} class={key === 'two-joined' && n === 2 ? 'heads-seam' : ''}>
-                        <Num value={value} />
+                        <Num value={value} text={resultText(value)} />
                       </td>
                     ))}
                   </tr>
@@ -211,7 +217,12 @@ export function headsSection({ engine, store }: Lesson) {
         <details class="heads-matrices">
           <summary>{t('heads.edit')}</summary>
           <div class="heads-editors">
-            <div class="heads-scroll" role="region" aria-label={t('heads.tokens')} tabIndex={0}>
+            <div
+              class="heads-scroll sideways"
+              role="group"
+              aria-label={t('heads.tokens')}
+              tabIndex={0}
+            >
               <table class="heads-table">
                 <caption>{t('heads.tokens')}</caption>
                 <thead>
@@ -242,13 +253,15 @@ export function headsSection({ engine, store }: Lesson) {
               const heads = [1, 1, 2, 2].map((head) => t('heads.head', { head }));
               return (
                 <div
-                  class="heads-scroll"
+                  class="heads-scroll sideways"
                   key={kind}
-                  role="region"
-                  aria-label={t(`heads.matrix-${kind}`)}
+                  role="group"
+                  aria-label={spoken(t(`heads.matrix-${kind}`))}
                   tabIndex={0}
                 >
-                  <p class="heads-name">{t(`heads.matrix-${kind}`)}</p>
+                  <p class="heads-name">
+                    <Symbols text={t(`heads.matrix-${kind}`)} />
+                  </p>
                   <MatrixEditor
                     store={store}
                     field={matrices[kind]}

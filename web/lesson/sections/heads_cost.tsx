@@ -6,6 +6,7 @@ import { announce } from '../../ui/announce.ts';
 import { Choice, Num } from '../../ui/controls.tsx';
 import { Figure } from '../../ui/figure.tsx';
 import type { Field, Store } from '../../ui/store.ts';
+import { Symbols } from '../../ui/symbols.tsx';
 import { fixed, short, t } from '../../ui/text.ts';
 import { kOriginal } from '../start/heads.ts';
 import { columns, cost } from './heads_compute.ts';
@@ -121,7 +122,7 @@ export function Costs({ engine, store, count }: CostProps) {
             store.commit(count.key);
           }}
         />
-        <div class="heads-scroll" role="region" aria-label={t('heads.cost')} tabIndex={0}>
+        <div class="heads-scroll sideways" role="group" aria-label={t('heads.cost')} tabIndex={0}>
           <table class="heads-table">
             <caption>{t('heads.cost-caption', { size })}</caption>
             <thead>
@@ -140,7 +141,9 @@ export function Costs({ engine, store, count }: CostProps) {
                   key={key}
                   class={key === 'parameters' || key === 'multiplications' ? 'heads-total' : ''}
                 >
-                  <th scope="row">{t(`heads.${key}`, { size, tokens })}</th>
+                  <th scope="row">
+                    <Symbols text={t(`heads.${key}`, { size, tokens })} />
+                  </th>
                   {values.map((value, n) => (
                     <td key={n}>
                       <Num value={value} text={short(value, 0)} />
@@ -161,8 +164,8 @@ export function Costs({ engine, store, count }: CostProps) {
           <button
             type="button"
             class="primary"
-            disabled={progress !== undefined}
-            onClick={() => void run()}
+            aria-disabled={progress !== undefined}
+            onClick={() => progress === undefined && void run()}
           >
             {t('heads.measure')}
           </button>

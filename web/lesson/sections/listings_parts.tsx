@@ -7,6 +7,7 @@ import { Num, NumberInput } from '../../ui/controls.tsx';
 import type { Range } from '../../ui/fields.ts';
 import { useUniqueId } from '../../ui/id.ts';
 import type { Field, Store } from '../../ui/store.ts';
+import { spoken, Symbols } from '../../ui/symbols.tsx';
 import { percent, t } from '../../ui/text.ts';
 
 /** A whole number with its name above. */
@@ -23,11 +24,13 @@ export function NamedNumber({
 }) {
   return (
     <span class="named">
-      <span aria-hidden="true">{label}</span>
+      <span aria-hidden="true">
+        <Symbols text={label} />
+      </span>
       <NumberInput
         value={field.value}
         range={range}
-        label={label}
+        label={spoken(label)}
         onValue={(value) => field.set(value)}
         onCommit={(joins) => store.commit(field.key, joins)}
       />
@@ -147,8 +150,8 @@ export function Runner({ name, inputs, run }: RunnerProps) {
           {t('listings.run')}
         </button>
         <pre
-          class={stale ? 'code stale' : 'code'}
-          role="region"
+          class={stale ? 'sideways code stale' : 'sideways code'}
+          role="group"
           tabIndex={0}
           aria-label={t('listings.printed-by', { name })}
           translate={false}
@@ -199,10 +202,10 @@ export function Code({
       {open && (
         <>
           <pre
-            class="code"
+            class="sideways code"
             translate={false}
             tabIndex={0}
-            role="region"
+            role="group"
             aria-label={t('listings.code-label', { name })}
           >
             <code>{text()}</code>

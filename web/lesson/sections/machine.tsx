@@ -48,7 +48,9 @@ export function machineSection({ engine, store }: Lesson) {
       });
     });
   }
+  /** Buttons at an end keep the focus, but do nothing. */
   function go(to: number): void {
+    if (to < 0 || to > blockCount || to === read.value) return;
     read.set(to);
     store.commit(read.key, true);
     say();
@@ -89,18 +91,18 @@ export function machineSection({ engine, store }: Lesson) {
             }}
           />
           <div class="machine-buttons">
-            <button type="button" disabled={n === 0} onClick={() => go(n - 1)}>
+            <button type="button" aria-disabled={n === 0} onClick={() => go(n - 1)}>
               {t('machine.back')}
             </button>
             <button
               type="button"
               class="primary"
-              disabled={n === blockCount}
+              aria-disabled={n === blockCount}
               onClick={() => go(n + 1)}
             >
               {t('machine.next')}
             </button>
-            <button type="button" disabled={n === blockCount} onClick={() => go(blockCount)}>
+            <button type="button" aria-disabled={n === blockCount} onClick={() => go(blockCount)}>
               {t('machine.all')}
             </button>
             <span class="machine-seed">
@@ -129,15 +131,15 @@ export function machineSection({ engine, store }: Lesson) {
             }}
           />
         </div>
-        <div
-          class="machine-scroll drawing"
-          role="region"
-          aria-label={t('machine.figure')}
-          tabIndex={0}
-        >
+        <div class="machine-drawing">
           <BlockBars steps={steps} read={n} />
         </div>
-        <div class="machine-scroll" role="region" aria-label={t('machine.state')} tabIndex={0}>
+        <div
+          class="machine-scroll sideways"
+          role="group"
+          aria-label={t('machine.state')}
+          tabIndex={0}
+        >
           <table class="machine-table">
             <caption>{t('machine.state')}</caption>
             <thead>
@@ -180,8 +182,13 @@ export function machineSection({ engine, store }: Lesson) {
                         <Num value={block.sum} digits={3} />
                       </td>
                       <td>
-                        <Num value={block.accumulator[0]} digits={3} />,{' '}
-                        <Num value={block.accumulator[1]} digits={3} />
+                        {Array.from(block.accumulator, (o, c) => [
+                          c > 0 && ' ',
+                          <span key={c} class="machine-entry">
+                            <Num value={o} digits={3} />
+                            {c < block.accumulator.length - 1 && ','}
+                          </span>,
+                        ])}
                       </td>
                     </>
                   ) : (
@@ -212,7 +219,12 @@ export function machineSection({ engine, store }: Lesson) {
     ] as const;
     return (
       <div class="machine-check">
-        <div class="machine-scroll" role="region" aria-label={t('machine.check')} tabIndex={0}>
+        <div
+          class="machine-scroll sideways"
+          role="group"
+          aria-label={t('machine.check')}
+          tabIndex={0}
+        >
           <table class="machine-table">
             <caption>{t('machine.check')}</caption>
             <thead>

@@ -2,8 +2,9 @@
 import type { RowSteps } from '../../engine/engine.ts';
 import { fixed, t } from '../../ui/text.ts';
 
-const [kWidth, kTop, kScores, kGap, kExps] = [720, 26, 160, 34, 110];
-const kHeight = kTop + kScores + kGap + kExps + 24;
+// Room for the words at their size on a narrow screen too.
+const [kWidth, kTop, kScores, kGap, kExps] = [720, 38, 160, 46, 110];
+const kHeight = kTop + kScores + kGap + kExps + 32;
 
 interface BarsProps {
   readonly steps: RowSteps;
@@ -30,13 +31,19 @@ export function BlockBars({ steps, read }: BarsProps) {
     }
     return d;
   };
+  // The largest score of the next block: what one sees of it before it is read.
+  const next = () =>
+    fixed(Math.max(...values.slice(blocks[read].firstKey, blocks[read].endKey)), 2);
   // What block b was multiplied by since it was read.
   const shrunk = (b: number) =>
     blocks.slice(b + 1, read).reduce((product, { rescale }) => product * rescale, 1);
   const label =
     read === 0
-      ? t('machine.drawing-none', { keys: keys.length, blocks: blocks.length })
-      : t('machine.drawing', { read, blocks: blocks.length, max: fixed(max, 2) });
+      ? t('machine.drawing-none', { keys: keys.length, blocks: blocks.length, next: next() })
+      : [
+          t('machine.drawing', { read, blocks: blocks.length, max: fixed(max, 2) }),
+          ...(read < blocks.length ? [t('machine.drawing-next', { next: next() })] : []),
+        ].join(' ');
   return (
     <svg
       class="machine-bars"
@@ -55,28 +62,28 @@ export function BlockBars({ steps, read }: BarsProps) {
             key={b}
             class={`machine-block ${seen ? 'seen' : ''} ${b === read - 1 ? 'newest' : ''}`}
           >
+            <path class="machine-score" d={path(firstKey, endKey, y(0), (key) => y(values[key]))} />
             {seen ? (
-              <>
-                <path
-                  class="machine-score"
-                  d={path(firstKey, endKey, y(0), (key) => y(values[key]))}
-                />
-                <g transform={`translate(0 ${bottom})`}>
-                  <g class="machine-shrunk" transform={`scale(1 ${shrunk(b)})`}>
-                    <path
-                      class="machine-exp"
-                      d={path(
-                        firstKey,
-                        endKey,
-                        0,
-                        (key) => -(kExps - 6) * Math.min(1, keys[key].exp),
-                      )}
-                    />
-                  </g>
+              <g transform={`translate(0 ${bottom})`}>
+                <g class="machine-shrunk" transform={`scale(1 ${shrunk(b)})`}>
+                  <path
+                    class="machine-exp"
+                    d={path(
+                      firstKey,
+                      endKey,
+                      0,
+                      (key) => -(kExps - 6) * Math.min(1, keys[key].exp),
+                    )}
+                  />
                 </g>
-              </>
+              </g>
             ) : (
-              <text x={(left + right) / 2} y={y(0) - 8} text-anchor="middle" class="machine-unread">
+              <text
+                x={(left + right) / 2}
+                y={(lower + bottom) / 2}
+                text-anchor="middle"
+                class="machine-unread"
+              >
                 {t('machine.unread')}
               </text>
             )}
@@ -87,17 +94,17 @@ export function BlockBars({ steps, read }: BarsProps) {
               />
             )}
             {seen && <path class="machine-max" d={`M${left} ${y(blocks[b].max)}H${right}`} />}
-            <text x={(left + right) / 2} y={kHeight - 4} text-anchor="middle" class="machine-name">
+            <text x={(left + right) / 2} y={kHeight - 6} text-anchor="middle" class="machine-name">
               {t('machine.keys-of', { first: firstKey + 1, end: endKey })}
             </text>
           </g>
         );
       })}
       <path class="axis" d={`M0 ${y(0)}H${kWidth}M0 ${bottom}H${kWidth}`} />
-      <text x="2" y="17" class="machine-title">
+      <text x="2" y={kTop - 10} class="machine-title">
         {t('machine.scores')}
       </text>
-      <text x="2" y={lower - 9} class="machine-title">
+      <text x="2" y={lower - 10} class="machine-title">
         {t('machine.exps')}
       </text>
     </svg>

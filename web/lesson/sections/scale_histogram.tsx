@@ -7,6 +7,7 @@ import { announce } from '../../ui/announce.ts';
 import { Num, NumberInput, Slider } from '../../ui/controls.tsx';
 import { Figure } from '../../ui/figure.tsx';
 import type { Field, Store } from '../../ui/store.ts';
+import { spoken, Symbols } from '../../ui/symbols.tsx';
 import { fixed, short, t } from '../../ui/text.ts';
 import { kScale } from '../start/scale.ts';
 import { Sampler, type Sample } from './scale_sampler.ts';
@@ -60,13 +61,15 @@ function Histogram({ title, values, reach, ticks, spread, expected, size }: Hist
   const label = t('scale.histogram', {
     count: short(values.length),
     size,
-    title,
+    title: spoken(title),
     spread: fixed(spread, 2),
     expected: short(expected),
   });
   return (
     <figure class="scale-histogram">
-      <figcaption>{title}</figcaption>
+      <figcaption>
+        <Symbols text={title} />
+      </figcaption>
       <svg viewBox={`0 0 ${kWidth} ${kHeight}`} role="img" aria-label={label} data-export={title}>
         <rect class="plane-back" width={kWidth} height={kHeight - kFoot} />
         <path class="scale-bars" d={`M0 ${y(0)}${bars.join('')}V${y(0)}Z`} />
@@ -109,13 +112,8 @@ export function Spread({ engine, store, size, seed, sampler }: SpreadProps) {
     void sampler.request(d, from, (made) => {
       sample.value = made;
       if (made.whole && document.activeElement?.closest('.scale-figure')) {
-        announce(
-          t('scale.says', {
-            size: made.size,
-            before: fixed(made.spreadBefore, 2),
-            after: fixed(made.spreadAfter, 2),
-          }),
-        );
+        const words = { before: fixed(made.spreadBefore, 2), after: fixed(made.spreadAfter, 2) };
+        announce(spoken(t('scale.says', { size: made.size, ...words })));
       }
     });
   }, [d, from]);
@@ -159,7 +157,7 @@ export function Spread({ engine, store, size, seed, sampler }: SpreadProps) {
               key={value}
               type="button"
               aria-pressed={value === d}
-              aria-label={t('scale.set-size', { size: value })}
+              aria-label={spoken(t('scale.set-size', { size: value }))}
               onClick={() => {
                 size.set(value);
                 store.commit(size.key);

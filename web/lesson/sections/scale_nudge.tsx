@@ -1,6 +1,4 @@
 // Large and small scores beside each other, and how far a nudge moves their weights.
-import { useState } from 'preact/hooks';
-
 import { softmax, type Engine } from '../../engine/engine.ts';
 import { announce } from '../../ui/announce.ts';
 import { Choice, Num, NumberInput } from '../../ui/controls.tsx';
@@ -23,10 +21,10 @@ function weightText(weight: number): string {
   return weight === 0 || Math.abs(weight) >= 5e-8 ? fixed(weight, 7) : power(weight);
 }
 
+/** Always the same digits, so that one move is seen to be larger than another. */
 function moveText(move: number): string {
-  const text =
-    Math.abs(move) >= 5e-4 ? fixed(move, 3) : Math.abs(move) >= 5e-8 ? power(move) : fixed(move, 0);
-  return move > 0 && text !== '0' ? `+${text}` : text;
+  if (Math.abs(move) < 5e-8) return fixed(0, 7);
+  return (move > 0 ? '+' : '') + fixed(move, 7);
 }
 
 interface NudgeProps {
@@ -39,7 +37,6 @@ interface NudgeProps {
 }
 
 export function Nudge({ engine, store, large, small, nudge, which }: NudgeProps) {
-  const [again, setAgain] = useState(0);
   const token = kTokens.indexOf(which.value);
   const by = nudge.value;
 
@@ -77,7 +74,6 @@ export function Nudge({ engine, store, large, small, nudge, which }: NudgeProps)
   return (
     <>
       <Predict
-        key={again}
         question={t('scale.predict')}
         answers={(['large', 'same', 'small'] as const).map((key) => ({
           key,
@@ -90,7 +86,6 @@ export function Nudge({ engine, store, large, small, nudge, which }: NudgeProps)
           for (const field of [large, small, which]) if (shown) field.read(undefined);
           nudge.set(shown ? kScale.nudge : 0);
           store.commit();
-          if (!shown) setAgain(again + 1);
         }}
       />
       <Figure
@@ -115,7 +110,7 @@ export function Nudge({ engine, store, large, small, nudge, which }: NudgeProps)
           <div class="scale-row" key={field.key}>
             <h4>{name}</h4>
             <Bars name={name} before={numbers.before} after={numbers.after} moved={by !== 0} />
-            <div class="scale-table" role="region" aria-label={name} tabIndex={0}>
+            <div class="scale-table sideways" role="group" aria-label={name} tabIndex={0}>
               <table aria-label={name}>
                 <thead>
                   <tr>
@@ -196,7 +191,7 @@ export function Nudge({ engine, store, large, small, nudge, which }: NudgeProps)
             <button type="button" onClick={() => step(-kScale.nudge)}>
               {t('scale.down', { step: short(kScale.nudge, 1) })}
             </button>
-            <button type="button" disabled={by === 0} onClick={() => step(-by)}>
+            <button type="button" aria-disabled={by === 0} onClick={() => by !== 0 && step(-by)}>
               {t('scale.back')}
             </button>
             <span>

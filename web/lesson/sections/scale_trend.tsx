@@ -5,6 +5,7 @@ import { matrix, rowOf, transposed, type Engine, type Matrix } from '../../engin
 import { Num } from '../../ui/controls.tsx';
 import { Figure } from '../../ui/figure.tsx';
 import type { Field, Store } from '../../ui/store.ts';
+import { Symbols } from '../../ui/symbols.tsx';
 import { fixed, t } from '../../ui/text.ts';
 import { kScale } from '../start/scale.ts';
 
@@ -148,13 +149,18 @@ export function makeTrend(engine: Engine, store: Store, seed: Field<number>) {
           <span class="scale-swatch undivided" aria-hidden="true" /> {t('scale.undivided')}
           <span class="scale-swatch divided" aria-hidden="true" /> {t('scale.divided')}
         </p>
-        <div class="scale-table" role="region" aria-label={t('scale.trend-table')} tabIndex={0}>
+        <div
+          class="scale-table sideways"
+          role="group"
+          aria-label={t('scale.trend-table')}
+          tabIndex={0}
+        >
           <table>
             <caption>{t('scale.trend-table')}</caption>
             <thead>
               <tr>
                 <th scope="col" rowSpan={2}>
-                  d_k
+                  <Symbols text="d_k" />
                 </th>
                 <th scope="colgroup" colSpan={2}>
                   {t('scale.entropy')}

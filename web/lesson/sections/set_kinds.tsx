@@ -147,7 +147,7 @@ export function sentenceFigure({ engine, store }: Lesson) {
               announce(() => verdict(compute().gap));
             }}
           />
-          <div class="wide" role="group" tabIndex={0} aria-label={t('set.words-caption')}>
+          <div class="wide sideways" role="group" tabIndex={0} aria-label={t('set.words-caption')}>
             <table class="cells words">
               <caption>{t('set.words-caption')}</caption>
               <thead>

@@ -284,7 +284,7 @@ export function shuffleFigure({ engine, store }: Lesson) {
   function Positions() {
     const features = engine.positions(0, kSetTokens, kSetSize);
     return (
-      <div class="wide" role="group" tabIndex={0} aria-label={t('set.positions-caption')}>
+      <div class="wide sideways" role="group" tabIndex={0} aria-label={t('set.positions-caption')}>
         <table class="cells features">
           <caption>{t('set.positions-caption')}</caption>
           <thead>

@@ -93,7 +93,7 @@ export function productsFigure({ engine, store }: Lesson, state: TokensState) {
   /** X on the left, the matrices above, and each product where a row of X meets a column of a matrix. */
   function Rows({ now }: { now: Shown }) {
     return (
-      <div class="wide" role="group" tabIndex={0} aria-label={t('tokens.region')}>
+      <div class="wide sideways" role="group" tabIndex={0} aria-label={t('tokens.region')}>
         <div class="meeting">
           <EditedCells
             caption={
@@ -173,7 +173,7 @@ export function productsFigure({ engine, store }: Lesson, state: TokensState) {
         {kProjections.map((name, part) => (
           <div
             key={name}
-            class="product"
+            class="product sideways"
             role="group"
             aria-label={t(`tokens.${name}-of`, { token: kNames[token] })}
           >
@@ -185,7 +185,7 @@ export function productsFigure({ engine, store }: Lesson, state: TokensState) {
               range={kEntry}
               value={(r, c) => w[name].value[r * kTokenSize + c]}
               cellLabel={(r, c) =>
-                t('tokens.w-entry', { name: `W_${name.toUpperCase()}`, row: r + 1, column: c + 1 })
+                t('tokens.w-entry', { name: `W ${name.toUpperCase()}`, row: r + 1, column: c + 1 })
               }
               cellClass={(r) => (name === now.name && r === now.column ? 'lit' : '')}
               onValue={(r, c, value) => setW(name, r, c, value)}

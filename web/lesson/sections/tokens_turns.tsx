@@ -130,7 +130,7 @@ export function turnsFigure({ engine, store }: Lesson, state: TokensState) {
     );
     return (
       <div class="turn">
-        <div class="wide" role="group" tabIndex={0} aria-label={t('tokens.turn-region')}>
+        <div class="wide sideways" role="group" tabIndex={0} aria-label={t('tokens.turn-region')}>
           <table class="cells turn-table">
             <caption>
               {t('tokens.turn-caption', { token: kNames[query] })} {numbers(rowOf(all.q, query))}
@@ -258,7 +258,12 @@ export function turnsFigure({ engine, store }: Lesson, state: TokensState) {
               }}
             />
           </div>
-          <div class="wide" role="group" tabIndex={0} aria-label={t('tokens.turns-region')}>
+          <div
+            class="wide sideways"
+            role="group"
+            tabIndex={0}
+            aria-label={t('tokens.turns-region')}
+          >
             <div class="stages">
               <Table of={all.scores} caption={t('tokens.scores')} all={all} />
               <Table of={all.scaled} caption={t('tokens.scaled')} all={all} />

@@ -151,7 +151,7 @@ export function turnSection(lesson: Lesson) {
               ))}
             </ol>
           )}
-          <div class="scroll" role="region" aria-label={t('turn.table')} tabIndex={0}>
+          <div class="scroll sideways" role="group" aria-label={t('turn.table')} tabIndex={0}>
             <StepTable steps={steps} now={now} />
           </div>
         </div>
@@ -185,7 +185,7 @@ export function turnSection(lesson: Lesson) {
   function Inputs() {
     const badges = kTokens.map((n) => <TokenBadge key={n} token={n} />);
     return (
-      <div class="turn-inputs">
+      <div class="turn-inputs sideways">
         <div>
           <p aria-hidden="true">{t('turn.query')}</p>
           <MatrixEditor

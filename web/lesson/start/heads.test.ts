@@ -56,6 +56,13 @@ describe('at the start', () => {
     const [a, b, c] = kTokens;
     const expected = [...mean(a.slice(2), b.slice(2)), ...mean(a.slice(0, 2), c.slice(0, 2))];
     rowOf(joined, 0).forEach((x, n) => expect(Math.abs(x - expected[n])).toBeLessThan(0.1));
+    // The numbers of the text.
+    expect(a.slice(2)).toEqual([0, 1]);
+    expect(b.slice(2)).toEqual([-0.87, -0.5]);
+    expect(expected.slice(0, 2)).toEqual([-0.435, 0.25]);
+    expect(Array.from(rowOf(joined, 0).slice(0, 2), (x) => Number(x.toFixed(2)))).toEqual([
+      -0.38, 0.22,
+    ]);
     expect([...rowOf(out, 0)]).toEqual([2, 3, 0, 1].map((n) => at(joined, 0, n)));
   });
 

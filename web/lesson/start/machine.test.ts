@@ -63,6 +63,16 @@ describe('at the start', () => {
     }
   });
 
+  test('of the numbers to add, just 100, 1000 and -1000 leave no weights', () => {
+    const none = kMachine.shifts.filter((shift) =>
+      naiveSoftmax(
+        engine,
+        kMachine.scores.map((score) => score + shift),
+      ).every(({ weight }) => Number.isNaN(weight)),
+    );
+    expect(none).toEqual([-1000, 100, 1000]);
+  });
+
   test("the engine's weights don't change with what is added", () => {
     const start = naiveSoftmax(engine, kMachine.scores).map(({ right }) => right);
     for (const shift of kMachine.shifts) {

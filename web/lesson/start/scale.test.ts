@@ -45,6 +45,19 @@ describe('at the start', () => {
     expect(farthest(kScale.small)).toBeGreaterThan(100 * farthest(kScale.large));
   });
 
+  test('the worked entries of the Jacobian, and the move that the figure shows', () => {
+    const by = (scores: readonly number[]) => {
+      const p = softmax(engine, scores);
+      const q = softmax(engine, [scores[0], scores[1] + kScale.nudge, scores[2]]);
+      return { p: p[1], rule: p[1] * (1 - p[1]) * kScale.nudge, moved: q[1] - p[1] };
+    };
+    const [small, large] = [by(kScale.small), by(kScale.large)];
+    expect(rounded([small.p, 1 - small.p], 3)).toEqual([0.245, 0.755]);
+    expect(rounded([small.rule, small.moved], 4)).toEqual([0.0185, 0.019]);
+    expect(rounded([large.p, 1 - large.p], 5)).toEqual([0.00034, 0.99966]);
+    expect(rounded([large.rule], 6)).toEqual([0.000034]);
+  });
+
   test('without dividing, entropy and Jacobian fall with the key size; with it they stay', () => {
     const rows = trend(engine, 0);
     const [first, last] = [rows[0], rows[rows.length - 1]];
