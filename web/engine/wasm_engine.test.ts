@@ -178,10 +178,10 @@ test('what the engine refuses, it says in one sentence', () => {
 });
 
 test('results stay right when the memory of the module grows in a call', () => {
-  const n = 600;
+  const n = 400;
   const ones = matrix(n, n, new Float32Array(n * n).fill(1));
   const product = engine.matmul(ones, ones);
-  expect(rowOf(product, 599)[599]).toBe(n);
+  expect(rowOf(product, n - 1)[n - 1]).toBe(n);
   const { out } = engine.attention(ones, ones, ones);
   expect(rowOf(out, 3)[7]).toBeCloseTo(1, 6);
 });

@@ -26,9 +26,9 @@ test('the listings stand on the page whole, with scripts off too', async () => {
 describe('Run prints the lines of NumPy', () => {
   test('by mouse, with the numbers of the lesson', async () => {
     const page = await openLesson();
-    await attention(page).getByRole('button', { name: 'Run attention.py' }).click();
+    await attention(page).getByRole('button', { name: 'Run attention.py', exact: true }).click();
     await printed(page, 'attention.py', ['[[0.14  0.284 0.576]] [[4.28 5.72]]', 'True']);
-    await scaling(page).getByRole('button', { name: 'Run scaling.py' }).click();
+    await scaling(page).getByRole('button', { name: 'Run scaling.py', exact: true }).click();
     await printed(page, 'scaling.py', ['8.08 1.01']);
     expect(await axeViolations(page, '#listings')).toEqual([]);
     await page.context().close();
@@ -56,7 +56,7 @@ describe('Run prints the lines of NumPy', () => {
     await fill('Tokens', String(inputs.perm.length));
     await fill('Numbers of a token', String(inputs.d));
     await fill('New order (perm)', inputs.perm.join(' '));
-    await attention(page).getByRole('button', { name: 'Run attention.py' }).focus();
+    await attention(page).getByRole('button', { name: 'Run attention.py', exact: true }).focus();
     await page.keyboard.press('Enter');
     await printed(page, 'attention.py', wanted);
     await page.keyboard.press('Tab'); // the printed lines, which may scroll
@@ -75,7 +75,7 @@ describe('Run prints the lines of NumPy', () => {
     await scaling(page).getByLabel('Seed').fill(String(inputs.seed));
     await scaling(page).getByLabel('Pairs of vectors').fill(String(inputs.pairs));
     await scaling(page).getByLabel('Numbers of a vector, d k').fill(String(inputs.d));
-    await scaling(page).getByRole('button', { name: 'Run scaling.py' }).tap();
+    await scaling(page).getByRole('button', { name: 'Run scaling.py', exact: true }).tap();
     await printed(page, 'scaling.py', wanted);
     await page.context().close();
   });
@@ -86,7 +86,7 @@ describe('Run prints the lines of NumPy', () => {
       const { q, k, v, seed, d, perm } = inputs;
       const hash = `#v=1&listings.attention.q=${q.join('_')}&listings.attention.k=${k.join('_')}&listings.attention.v=${v.join('_')}&listings.attention.seed=${seed}&listings.attention.d=${d}&listings.attention.perm=${perm.join('_')}`;
       const page = await openLesson({ hash });
-      await attention(page).getByRole('button', { name: 'Run attention.py' }).click();
+      await attention(page).getByRole('button', { name: 'Run attention.py', exact: true }).click();
       await printed(page, 'attention.py', wanted);
       await page.context().close();
     },
@@ -111,7 +111,7 @@ test('a wrong order is not taken, and the reason is given', async () => {
 
 test('what was printed for other numbers is marked as such', async () => {
   const page = await openLesson();
-  await scaling(page).getByRole('button', { name: 'Run scaling.py' }).click();
+  await scaling(page).getByRole('button', { name: 'Run scaling.py', exact: true }).click();
   await printed(page, 'scaling.py', ['8.08 1.01']);
   await scaling(page).getByLabel('Seed').fill('5');
   expect(await scaling(page).innerText()).toContain('run again');

@@ -128,7 +128,7 @@ describe('what ends the symmetry', () => {
     const broken = await gap(page, 'shuffle');
     expect(Number(broken)).toBeGreaterThan(0.1);
     expect(await axeViolations(page, '#set')).toEqual([]);
-    await page.waitForFunction(() => location.hash.includes('set.positions'));
+    await page.waitForFunction(() => location.hash.includes('set.shuffle.positions'));
     const again = await openLesson({ hash: new URL(page.url()).hash });
     await skip(again);
     expect(await gap(again, 'shuffle')).toBe(broken);
