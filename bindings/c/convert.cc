@@ -136,8 +136,8 @@ Status check_array(const char* name, const void* data, std::int64_t count) {
     return invalid_argument(std::string(name) + ": a count of " + std::to_string(count) +
                             " is negative; pass the number of elements");
   }
-  // Elements have 8 bytes at most. On wasm32 a count of 2^32 must not become 0.
-  if (count > std::numeric_limits<std::ptrdiff_t>::max() / 8) {
+  // Where memory has 32 bits a count of 2^32 must not become 0. Elements have 8 bytes at most.
+  if (sizeof(std::size_t) < sizeof(count) && count > std::numeric_limits<std::int32_t>::max() / 8) {
     return invalid_argument(std::string(name) + ": a count of " + std::to_string(count) +
                             " is more than memory can hold; pass the number of elements");
   }
