@@ -9,7 +9,7 @@ help:
 	@echo "make demo       examples/demo on the attention of a real model, examples/data/minilm.safetensors"
 	@echo "make test       tests, checks, sanitizers, installation (20 minutes on 2 cores)"
 	@echo "make test-full  that, and clang, clang-tidy, TSan, AArch64, WebAssembly, fault builds,"
-	@echo "                fuzzing (80 minutes on 2 cores)"
+	@echo "                fuzzing (well over an hour on 2 cores)"
 	@echo "make format     clang-format over all sources"
 	@echo "make clean      remove build/"
 

@@ -1,5 +1,4 @@
 // qkv lesson: the lesson page in the browser, as a file, or as text in the terminal.
-#include <fcntl.h>
 #include <fmt/core.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -82,14 +81,13 @@ void serve(int port, bool given, bool open) {
       }
     }).detach();
   };
+  if (serve_page(text, port, scope.flag(), ready)) return;
   if (given) {
-    serve_page(text, port, scope.flag(), ready);
-    return;
+    throw usage("--port: " + std::to_string(port) +
+                " is taken or not allowed; pass another, or 0 for any free one");
   }
-  try {
-    serve_page(text, kUsualPort, scope.flag(), ready);
-  } catch (const Failure&) {
-    serve_page(text, 0, scope.flag(), ready);
+  if (!serve_page(text, 0, scope.flag(), ready)) {
+    throw Failure(kFileTrouble, "there is no free port on 127.0.0.1");
   }
 }
 
@@ -104,7 +102,8 @@ int lesson(int argc, const char* const* argv) {
       "on\n"
       "127.0.0.1, to this machine only, and opens the browser.",
       "qkv lesson"};
-  app.add_flag("--no-open", no_open, "Serve the page, but open no browser");
+  app.add_flag("--no-open", no_open, "Serve the page, but open no browser")
+      ->disable_flag_override();
   CLI::Option* port_option =
       app.add_option("--port", port,
                      "Serve on this port; 0: any free one (default: " + std::to_string(kUsualPort) +
@@ -114,7 +113,9 @@ int lesson(int argc, const char* const* argv) {
   CLI::Option* write_option =
       app.add_option("--write", file, "Write the page to this file, which works offline")
           ->type_name("FILE");
-  app.add_flag("--force", force, "Replace the file if it is there")->needs(write_option);
+  app.add_flag("--force", force, "Replace the file if it is there")
+      ->needs(write_option)
+      ->disable_flag_override();
   CLI::Option* text_option =
       app.add_option(
              "--text", section,

@@ -1,5 +1,6 @@
 #include "lesson_server.h"
 
+#include <fcntl.h>
 #include <httplib.h>
 #include <spawn.h>
 #include <sys/socket.h>
@@ -9,8 +10,6 @@
 #include <chrono>
 #include <cstdlib>
 #include <thread>
-
-#include "command.h"
 
 namespace qkv::app {
 namespace {
@@ -27,7 +26,7 @@ bool is_local(const std::string& host, int port) {
 
 }  // namespace
 
-void serve_page(std::string_view page, int port, const std::atomic<bool>* stop,
+bool serve_page(std::string_view page, int port, const std::atomic<bool>* stop,
                 const std::function<void(const std::string& address)>& ready) {
   httplib::Server server;
   // The library's own choice, SO_REUSEPORT, would let two servers share one port.
@@ -37,10 +36,9 @@ void serve_page(std::string_view page, int port, const std::atomic<bool>* stop,
   });
   if (port == 0) {
     port = server.bind_to_any_port(kHost);
-    if (port < 0) throw Failure(kFileTrouble, "no free port on 127.0.0.1");
+    if (port < 0) return false;
   } else if (!server.bind_to_port(kHost, port)) {
-    throw usage("--port: " + std::to_string(port) +
-                " is taken or not allowed; pass another, or 0 for any free one");
+    return false;
   }
   server.set_pre_routing_handler([port](const httplib::Request& request,
                                         httplib::Response& response) {
@@ -70,6 +68,7 @@ void serve_page(std::string_view page, int port, const std::atomic<bool>* stop,
   server.listen_after_bind();
   ended = true;
   watcher.join();
+  return true;
 }
 
 bool open_browser(const std::string& address) {

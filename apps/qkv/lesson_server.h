@@ -10,8 +10,8 @@
 namespace qkv::app {
 
 // Listens on 127.0.0.1 until *stop is true. `port` 0 takes any free one. Calls `ready` with the
-// address once the page can be fetched. Throws a Failure if the port can't be had.
-void serve_page(std::string_view page, int port, const std::atomic<bool>* stop,
+// address once the page can be fetched. False if the port can't be had.
+bool serve_page(std::string_view page, int port, const std::atomic<bool>* stop,
                 const std::function<void(const std::string& address)>& ready);
 
 // Asks the desktop to show `address`; false if there is no desktop or it can't.

@@ -106,6 +106,7 @@ TEST(Lesson, RefusesBadPorts) {
   expect_failure(run(scratch, {"lesson", "--port", "70000"}), 2, {"--port"});
   expect_failure(run(scratch, {"lesson", "--port", "x"}), 2, {"--port"});
   expect_failure(run(scratch, {"lesson", "--force"}), 2, {"--force"});
+  expect_failure(run(scratch, {"lesson", "--no-open=1"}), 2, {"--no-open", "no value"});
 }
 
 }  // namespace

@@ -21,6 +21,22 @@ export function Num({
   return <span class="num">{text ?? fixed(value, digits)}</span>;
 }
 
+/** A vector that the engine computed, as [1.00, 2.00]. */
+export function VectorNums({ values }: { values: ArrayLike<number> }) {
+  return (
+    <span class="row-vector">
+      [
+      {Array.from(values, (value, n) => (
+        <>
+          {n > 0 && ', '}
+          <Num value={value} />
+        </>
+      ))}
+      ]
+    </span>
+  );
+}
+
 interface NumberInputProps {
   readonly value: number;
   readonly label: string;

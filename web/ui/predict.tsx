@@ -16,6 +16,36 @@ export interface Answer {
   readonly right?: boolean;
 }
 
+interface ShowButtonsProps {
+  /** Why nothing was shown. */
+  readonly note: string;
+  /** With false: skipped, without a guess. */
+  readonly onShow: (guessed: boolean) => void;
+}
+
+export function ShowButtons({ note, onShow }: ShowButtonsProps) {
+  return (
+    <div class="predict-buttons">
+      <button type="button" class="primary" onClick={() => onShow(true)}>
+        {t('predict.show')}
+      </button>
+      <button type="button" onClick={() => onShow(false)}>
+        {t('predict.skip')}
+      </button>
+      {note && <span role="alert">{note}</span>}
+    </div>
+  );
+}
+
+/** What a guess was worth, and why. */
+export function Verdict({ right, reason }: { right: boolean; reason: string }) {
+  return (
+    <p class={right ? 'verdict right' : 'verdict wrong'}>
+      <strong>{t(right ? 'predict.right' : 'predict.wrong')}</strong> {reason}
+    </p>
+  );
+}
+
 interface PredictProps {
   readonly question: string;
   readonly answers: readonly Answer[];
@@ -67,25 +97,13 @@ export function Predict({ question, answers, onShow }: PredictProps) {
       ))}
       {shown ? (
         <>
-          {answer && (
-            <p class={answer.right ? 'verdict right' : 'verdict wrong'}>
-              <strong>{t(answer.right ? 'predict.right' : 'predict.wrong')}</strong> {answer.reason}
-            </p>
-          )}
+          {answer && <Verdict right={answer.right === true} reason={answer.reason} />}
           <button type="button" ref={repeat} onClick={again}>
             {t('predict.again')}
           </button>
         </>
       ) : (
-        <div class="predict-buttons">
-          <button type="button" class="primary" onClick={() => show(true)}>
-            {t('predict.show')}
-          </button>
-          <button type="button" onClick={() => show(false)}>
-            {t('predict.skip')}
-          </button>
-          {note && <span role="alert">{note}</span>}
-        </div>
+        <ShowButtons note={note} onShow={show} />
       )}
     </fieldset>
   );

@@ -9,6 +9,7 @@ import { useUniqueId } from '../../ui/id.ts';
 import type { Field, Store } from '../../ui/store.ts';
 import { spoken, Symbols } from '../../ui/symbols.tsx';
 import { percent, t } from '../../ui/text.ts';
+import { breath } from './slices.ts';
 
 /** A whole number with its name above. */
 export function NamedNumber({
@@ -95,11 +96,6 @@ export function OrderInput({ order, label, onOrder }: OrderInputProps) {
       )}
     </span>
   );
-}
-
-/** True once the browser has had time for the reader. */
-function breath(): Promise<void> {
-  return new Promise((done) => setTimeout(done));
 }
 
 interface RunnerProps {

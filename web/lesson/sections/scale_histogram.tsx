@@ -134,8 +134,8 @@ export function Spread({ engine, store, size, seed, sampler }: SpreadProps) {
     ).flatMap(([what, values, reach]) =>
       counts(values, reach).map((count, bar) => [
         t(`scale.${what}-title`),
-        short(-reach + (bar * 2 * reach) / kBars),
-        short(-reach + ((bar + 1) * 2 * reach) / kBars),
+        -reach + (bar * 2 * reach) / kBars,
+        -reach + ((bar + 1) * 2 * reach) / kBars,
         count,
       ]),
     ),

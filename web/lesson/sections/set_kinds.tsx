@@ -1,7 +1,7 @@
 // Two kinds of tokens: points, whose order in a list means nothing, and words, whose order means a lot.
 import { at, matrix, rowOf, type Matrix } from '../../engine/engine.ts';
 import { announce } from '../../ui/announce.ts';
-import { Num, Switch } from '../../ui/controls.tsx';
+import { Num, Switch, VectorNums } from '../../ui/controls.tsx';
 import { flag, permutation } from '../../ui/fields.ts';
 import { Figure } from '../../ui/figure.tsx';
 import { Dot, kTokenNames, Mark, Plane, Segment, TokenBadge, type Point } from '../../ui/plane.tsx';
@@ -10,7 +10,7 @@ import type { Lesson } from '../context.ts';
 import { kCloud, kCloudPoints, kWords, kWordSize } from '../start/set.ts';
 import { largestGap, outputs, reordered } from './set_compute.ts';
 import { OrderList } from './set_order.tsx';
-import { gapText, kRounding, shuffled, VectorNums } from './set_shuffle.tsx';
+import { gapText, kRounding, shuffled } from './set_shuffle.tsx';
 
 const kPoints = kTokenNames.slice(0, kCloudPoints);
 const kPointBadges = kPoints.map((name, n) => <TokenBadge key={name} token={n} />);

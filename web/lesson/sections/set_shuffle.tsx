@@ -4,7 +4,7 @@ import type { ComponentChildren } from 'preact';
 
 import { at, matrix, rowOf, type Engine, type Matrix } from '../../engine/engine.ts';
 import { announce } from '../../ui/announce.ts';
-import { Num, Switch } from '../../ui/controls.tsx';
+import { Num, Switch, VectorNums } from '../../ui/controls.tsx';
 import { flag, permutation } from '../../ui/fields.ts';
 import { Figure } from '../../ui/figure.tsx';
 import { Dot, kTokenNames, Mark, Plane, Segment, TokenBadge, type Point } from '../../ui/plane.tsx';
@@ -36,21 +36,6 @@ export function shuffled(engine: Engine, order: readonly number[]): readonly num
   while (next.every((token, n) => token === order[n])) next = rng.permutation(order.length);
   rng.free();
   return next;
-}
-
-export function VectorNums({ values }: { values: ArrayLike<number> }) {
-  return (
-    <span class="row-vector">
-      [
-      {Array.from(values, (value, n) => (
-        <>
-          {n > 0 && ', '}
-          <Num value={value} />
-        </>
-      ))}
-      ]
-    </span>
-  );
 }
 
 export function shuffleFigure({ engine, store }: Lesson) {

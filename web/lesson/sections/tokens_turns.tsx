@@ -2,7 +2,7 @@
 import { at, fromRows, matrix, rowOf, transposed, type Matrix } from '../../engine/engine.ts';
 import { announce } from '../../ui/announce.ts';
 import { ChosenCells, ShownCells } from '../../ui/cells.tsx';
-import { Choice, Num, Switch } from '../../ui/controls.tsx';
+import { Choice, Num, Switch, VectorNums } from '../../ui/controls.tsx';
 import { Figure } from '../../ui/figure.tsx';
 import { kTokenNames, TokenBadge } from '../../ui/plane.tsx';
 import { fixed, percent, t } from '../../ui/text.ts';
@@ -116,24 +116,13 @@ export function turnsFigure({ engine, store }: Lesson, state: TokensState) {
       matrix(kKeySize, kKeySize, [at(all.q, query, 0), 0, 0, at(all.q, query, 1)]),
       matrix(kKeySize, 1, rowOf(all.k, key)),
     ).data;
-    const numbers = (values: ArrayLike<number>) => (
-      <span class="row-vector">
-        [
-        {Array.from(values, (value, n) => (
-          <>
-            {n > 0 && ', '}
-            <Num value={value} />
-          </>
-        ))}
-        ]
-      </span>
-    );
     return (
       <div class="turn">
         <div class="wide sideways" role="group" tabIndex={0} aria-label={t('tokens.turn-region')}>
           <table class="cells turn-table">
             <caption>
-              {t('tokens.turn-caption', { token: kNames[query] })} {numbers(rowOf(all.q, query))}
+              {t('tokens.turn-caption', { token: kNames[query] })}{' '}
+              <VectorNums values={rowOf(all.q, query)} />
             </caption>
             <thead>
               <tr>
@@ -158,7 +147,9 @@ export function turnsFigure({ engine, store }: Lesson, state: TokensState) {
                       {kBadges[n]}
                     </button>
                   </th>
-                  <td>{numbers(rowOf(all.k, n))}</td>
+                  <td>
+                    <VectorNums values={rowOf(all.k, n)} />
+                  </td>
                   {sees(query, n) ? (
                     <>
                       <td>
@@ -176,7 +167,9 @@ export function turnsFigure({ engine, store }: Lesson, state: TokensState) {
                       {t('tokens.hidden')}
                     </td>
                   )}
-                  <td>{numbers(rowOf(all.v, n))}</td>
+                  <td>
+                    <VectorNums values={rowOf(all.v, n)} />
+                  </td>
                 </tr>
               ))}
             </tbody>
@@ -189,7 +182,9 @@ export function turnsFigure({ engine, store }: Lesson, state: TokensState) {
                   <Num value={at(all.sums, query, 0)} />
                 </td>
                 <td>
-                  <strong>{numbers(alone.out.data)}</strong>
+                  <strong>
+                    <VectorNums values={alone.out.data} />
+                  </strong>
                 </td>
               </tr>
             </tfoot>
@@ -199,8 +194,9 @@ export function turnsFigure({ engine, store }: Lesson, state: TokensState) {
           {sees(query, key) ? (
             <>
               {t('tokens.pair-sum', { query: kNames[query], key: kNames[key] })}{' '}
-              {numbers(rowOf(all.q, query))} · {numbers(rowOf(all.k, key))} ={' '}
-              <Num value={products[0]} /> + <Num value={products[1]} /> ={' '}
+              <VectorNums values={rowOf(all.q, query)} /> ·{' '}
+              <VectorNums values={rowOf(all.k, key)} /> = <Num value={products[0]} /> +{' '}
+              <Num value={products[1]} /> ={' '}
               <strong>
                 <Num value={at(all.scores, query, key)} />
               </strong>

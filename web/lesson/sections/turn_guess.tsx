@@ -6,6 +6,7 @@ import { announce } from '../../ui/announce.ts';
 import { clamp, type Range } from '../../ui/fields.ts';
 import { useFocusAfter } from '../../ui/focus.ts';
 import { Dot, Handle, Mark, Plane, Segment, type Point } from '../../ui/plane.tsx';
+import { ShowButtons, Verdict } from '../../ui/predict.tsx';
 import { fixed, t, vector } from '../../ui/text.ts';
 import type { Lesson } from '../context.ts';
 import { Told, say } from '../told.tsx';
@@ -145,26 +146,13 @@ export function Guess({ engine }: Lesson) {
               <p>
                 <Told message={said} /> {placed && <Told message={distance} />}
               </p>
-              {placed && (
-                <p class={reason === 'right' ? 'verdict right' : 'verdict wrong'}>
-                  <strong>{t(reason === 'right' ? 'predict.right' : 'predict.wrong')}</strong>{' '}
-                  {t(`turn.why-${reason}`)}
-                </p>
-              )}
+              {placed && <Verdict right={reason === 'right'} reason={t(`turn.why-${reason}`)} />}
               <button type="button" ref={repeat} onClick={again}>
                 {t('predict.again')}
               </button>
             </>
           ) : (
-            <div class="predict-buttons">
-              <button type="button" class="primary" onClick={() => show(true)}>
-                {t('predict.show')}
-              </button>
-              <button type="button" onClick={() => show(false)}>
-                {t('predict.skip')}
-              </button>
-              {note && <span role="alert">{note}</span>}
-            </div>
+            <ShowButtons note={note} onShow={show} />
           )}
         </div>
       </div>
