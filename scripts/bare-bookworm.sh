@@ -7,6 +7,7 @@
 # (QKV_APT_SOURCES, default the file that Debian's installer writes). The system is made once, in
 # QKV_BARE_FOLDER (default /var/tmp/qkv-bare), and unpacked anew each time; the last one stays for
 # a look. QKV_BARE_KEEP=1 goes on with the last one and its packages, with a fresh clone.
+# The network is this machine's, and so are the certificates that it is trusted by.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 [ $# -gt 0 ] || { echo "usage: bare-bookworm.sh TARGET..." >&2; exit 2; }
@@ -36,11 +37,15 @@ fi
 rm -rf "$system/root/qkv"
 git clone --quiet --no-hardlinks . "$system/root/qkv"
 
+certificates=/etc/ssl/certs/ca-certificates.crt
+cp $certificates "$system/root/certificates.crt"
+
 # A mount namespace of its own: whatever happens, no mount stays behind.
 for target in "$@"; do
   begin=$SECONDS
   echo "== bare bookworm: make $target"
   env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root CI="${CI:-}" SYSTEM="$system" \
+    PIP_CERT=/root/certificates.crt NODE_EXTRA_CA_CERTS=/root/certificates.crt \
     TARGET="$target" unshare --mount --pid --fork --kill-child sh -eu -c '
       mount --bind "$SYSTEM" "$SYSTEM"
       mount -t proc proc "$SYSTEM/proc"

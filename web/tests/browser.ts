@@ -52,6 +52,7 @@ export async function openLesson(options: PageOptions = {}): Promise<Page> {
     javaScriptEnabled: script,
     ...options.context,
   });
+  context.setDefaultTimeout(20_000); // less than a test's, so that what isn't found is named
   const page = await context.newPage();
   page.on('pageerror', (error) => {
     throw error;

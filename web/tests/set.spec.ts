@@ -15,6 +15,8 @@ describe('predict first', () => {
     const page = await openLesson();
     const shuffle = figure(page, 'shuffle');
     expect(await shuffle.locator('.num').count()).toBe(0);
+    await shuffle.getByText('Save', { exact: true }).click();
+    expect(await shuffle.getByRole('button', { name: 'CSV' }).count()).toBe(0);
     expect(await axeViolations(page, '#set')).toEqual([]);
     await shuffle.getByRole('radio', { name: /Every output changes/ }).check();
     await shuffle.getByRole('button', { name: 'Show me' }).click();
@@ -22,6 +24,7 @@ describe('predict first', () => {
       'Not this one. The formula knows no neighbours.',
     );
     expect(await shuffle.locator('.ordered').nth(1).innerText()).not.toContain('?');
+    expect(await shuffle.getByRole('button', { name: 'CSV' }).count()).toBe(1);
     expect(await gap(page, 'shuffle')).toBe('6.0 × 10⁻⁸');
     expect(await axeViolations(page, '#set')).toEqual([]);
     await page.context().close();

@@ -17,6 +17,8 @@ interface FigureProps {
   readonly numbers: () => readonly (readonly (string | number)[])[];
   /** Has it drawings to save? */
   readonly drawn?: boolean;
+  /** Why there is nothing to save yet: it waits for the reader's guess. */
+  readonly waiting?: string;
   /** What brings it back to its start, if more than the fields of its section are to be reset. */
   readonly onReset?: () => void;
 }
@@ -36,6 +38,7 @@ export function Figure({
   children,
   numbers,
   drawn = true,
+  waiting,
   onReset = () => store.reset(section),
 }: FigureProps) {
   const body = useRef<HTMLDivElement>(null);
@@ -77,7 +80,8 @@ export function Figure({
         </button>
         <details class="save">
           <summary {...named(t('figure.save'))}>{t('figure.save')}</summary>
-          {drawn && (
+          {waiting !== undefined && <p>{waiting}</p>}
+          {waiting === undefined && drawn && (
             <>
               <button type="button" onClick={() => saveSvg(body.current!, name)}>
                 SVG
@@ -87,9 +91,11 @@ export function Figure({
               </button>
             </>
           )}
-          <button type="button" onClick={() => saveCsv(numbers(), name)}>
-            CSV
-          </button>
+          {waiting === undefined && (
+            <button type="button" onClick={() => saveCsv(numbers(), name)}>
+              CSV
+            </button>
+          )}
         </details>
       </div>
       {byHand && (

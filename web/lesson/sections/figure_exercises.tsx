@@ -23,7 +23,7 @@ const kQuestions: Readonly<Record<number, readonly string[]>> = {
 const kRight: Readonly<Record<number, string>> = { 2: 'value', 5: 'never' };
 
 export function exercises(model: FigureModel): Record<string, ComponentType> {
-  /** Tokens that had the largest weight since exercise 3 was opened or set up. */
+  /** Tokens that alone had the largest weight since exercise 3 was opened or set up. */
   const won = signal<ReadonlySet<number>>(new Set());
   /** What has been seen of an exercise of several parts since it was opened. */
   const parts = signal<ReadonlySet<string>>(new Set());
@@ -50,9 +50,10 @@ export function exercises(model: FigureModel): Record<string, ComponentType> {
   };
 
   effect(() => {
-    const winner = model.winner.value;
-    if (open.value !== 3 || winner < 0) won.value = new Set();
-    else if (!won.peek().has(winner)) won.value = new Set([...won.peek(), winner]);
+    const leaders = model.leaders.value;
+    if (open.value !== 3 || leaders.length === 0) won.value = new Set();
+    else if (leaders.length === 1 && !won.peek().has(leaders[0]))
+      won.value = new Set([...won.peek(), leaders[0]]);
   });
   let partsOf = 0;
   effect(() => {
@@ -93,7 +94,8 @@ export function exercises(model: FigureModel): Record<string, ComponentType> {
   const setUp = (n: number, which: number) =>
     batch(() => {
       model.setUp(n, which);
-      won.value = new Set([model.winner.value]);
+      const leaders = model.leaders.value;
+      won.value = new Set(leaders.length === 1 ? leaders : []);
     });
 
   function Chooser() {

@@ -36,6 +36,9 @@ export function listed(tokens: readonly number[]): string {
     : t('figure.list', { first: names.slice(0, -1).join(', '), last: names[names.length - 1] });
 }
 
+/** How many tokens must be visible for an exercise to say anything: with fewer there is nothing to compare. */
+const kVisible: readonly number[] = [2, 2, 2, 4, 4, 1, 1, 1, 0];
+
 const visible = (model: FigureModel) => kTokens.filter((n) => model.seen.value[n]);
 const weights = (model: FigureModel) => model.steps.value.keys.map((k) => k.weight);
 const todo = (text: string, rest: Omit<Message, 'text'> = {}): Line => ({
@@ -72,8 +75,8 @@ function longerQuery(model: FigureModel): Line {
   }
   const before = model.stepsOf(state, (kScale * short) / length);
   const now = model.steps.value;
-  const winner = model.winner.value;
-  const tied = visible(model).filter((n) => now.keys[winner].weight - now.keys[n].weight < 1e-5);
+  const tied = model.leaders.value;
+  const winner = tied[0];
   const numbers = {
     before: fixed(model.entropyOf(before), 2),
     after: fixed(model.entropyOf(now), 2),
@@ -81,19 +84,22 @@ function longerQuery(model: FigureModel): Line {
     weightAfter: percent(now.keys[winner].weight),
   };
   const words = { short: fixed(short, 1), long: fixed(length, 1), tokens: listed(tied) };
-  return done(tied.length > 1 ? 'figure.2-tied' : 'figure.2-done', { words, numbers });
+  if (tied.length === 1) return done('figure.2-done', { words, numbers });
+  return done('figure.2-tied', { words, numbers: { ...numbers, share: percent(1 / tied.length) } });
 }
 
 /** `won`: the tokens that had the largest weight since the exercise was opened. */
 function directionChooses(model: FigureModel, won: ReadonlySet<number>): Line {
   const winners = [...new Set(model.regions.value.map((c) => c.token))].sort();
-  const winner = model.winner.value;
+  const leaders = model.leaders.value;
+  const winner = leaders[0];
   const had = [...won].sort();
-  if (winners.some((n) => !won.has(n))) {
-    return todo('figure.3-todo', {
+  if (winners.length < 2) return todo('figure.3-same');
+  if (leaders.length > 1 || winners.some((n) => !won.has(n))) {
+    return todo(leaders.length > 1 ? 'figure.3-tied' : 'figure.3-todo', {
       words: {
         angle: fixed(model.angle, 0),
-        winner: name(winner),
+        winner: listed(leaders),
         had: had.length > 0 ? listed(had) : '–',
       },
       numbers: { weight: percent(weights(model)[winner]) },
@@ -107,7 +113,9 @@ function directionChooses(model: FigureModel, won: ReadonlySet<number>): Line {
 
 function longestShadow(model: FigureModel): Line {
   const { keys } = model.steps.value;
-  const winner = model.winner.value;
+  const leaders = model.leaders.value;
+  // Of tokens that tie with D, the other one is told.
+  const winner = leaders.find((n) => n !== kD) ?? kD;
   if (model.length === 0) return todo('figure.4-zero');
   const shadows = keys.map((k) => k.dot / model.length);
   const to: Point = [model.q.value[0], model.q.value[1]];
@@ -119,6 +127,7 @@ function longestShadow(model: FigureModel): Line {
     weight: percent(keys[winner].weight),
   };
   const words = { winner: name(winner), nearest: name(nearest) };
+  if (winner !== kD && leaders.includes(kD)) return todo('figure.4-tied', { words, numbers });
   if (winner === kD)
     return done(model.normalise.value ? 'figure.4-cosine' : 'figure.4-done', { words, numbers });
   return todo('figure.4-todo', { words, numbers: { ...numbers, near: fixed(away[nearest], 2) } });
@@ -126,12 +135,11 @@ function longestShadow(model: FigureModel): Line {
 
 function innerKey(model: FigureModel): Line {
   const region = model.regions.value.some((c) => c.token === kD);
-  const winner = model.winner.value;
-  const numbers = { weight: percent(weights(model)[winner]), d: percent(weights(model)[kD]) };
-  const words = { winner: name(winner) };
-  if (winner === kD && region)
-    return done(model.normalise.value ? 'figure.5-circle' : 'figure.5-done', { words, numbers });
-  return todo(region ? 'figure.5-outside' : 'figure.5-inside', { words, numbers });
+  const leaders = model.leaders.value;
+  const numbers = { weight: percent(weights(model)[leaders[0]]), d: percent(weights(model)[kD]) };
+  if (leaders[0] === kD && leaders.length === 1 && region)
+    return done(model.normalise.value ? 'figure.5-circle' : 'figure.5-done', { numbers });
+  return todo(region ? 'figure.5-outside' : 'figure.5-inside', { numbers });
 }
 
 function movedTogether(model: FigureModel): Line {
@@ -156,6 +164,7 @@ function movedTogether(model: FigureModel): Line {
 function insideShape(model: FigureModel): Line {
   const { out } = model.steps.value;
   const shape = hull(pairs(model.values.value).filter((_, n) => model.seen.value[n]));
+  if (shape.length < 3) return todo('figure.7-flat');
   const distance = inside([out[0], out[1]], shape);
   const numbers = { distance: fixed(Math.max(0, distance), 2) };
   return distance > 0.3 ? todo('figure.7-todo', { numbers }) : done('figure.7-done', { numbers });
@@ -167,6 +176,7 @@ function valuesOnly(model: FigureModel): Line {
     [0, 1].some((axis) => model.values.value[2 * n + axis] !== old[2 * n + axis]),
   );
   if (moved.length === 0) return todo('figure.8-todo');
+  if (!moved.some((n) => model.seen.value[n])) return todo('figure.8-masked');
   const before = model.stepsOf({ ...model.state, values: old });
   const same = before.keys.every((k, n) => k.weight === weights(model)[n]);
   return done(same ? 'figure.8-done' : 'figure.8-changed', {
@@ -220,8 +230,13 @@ export function lineOf(
   won: ReadonlySet<number>,
   parts: ReadonlySet<string> = new Set(),
 ): Line {
-  // Only the last exercise has something to say about no tokens at all.
-  if (exercise < kJudges.length && visible(model).length === 0) return todo('figure.none');
+  const tokens = visible(model);
+  if (tokens.length < kVisible[exercise - 1]) {
+    if (tokens.length === 0) return todo('figure.none');
+    return todo(kVisible[exercise - 1] > 2 ? 'figure.need-all' : 'figure.only-one', {
+      words: { tokens: listed(tokens) },
+    });
+  }
   const line = kJudges[exercise - 1](model, won);
   // What a link or a set-up shows is nobody's solution.
   if (line.done && !model.touched.value)

@@ -8,13 +8,15 @@ import { kTokenNames, type Point } from '../../ui/plane.tsx';
 import { fixed, t } from '../../ui/text.ts';
 import { kPlane, type Lesson } from '../context.ts';
 import { kExercises, kFigure, kLongest, startOf, type FigureState } from '../start/figure.ts';
-import { argmax, cones } from './figure_geometry.ts';
+import { cones } from './figure_geometry.ts';
 import { pairs } from './pairs.ts';
 
 export const kTokens = [0, 1, 2, 3];
 export const kScale = 1 / Math.SQRT2;
 const kTrail = 40;
 const kTrailGap = 0.04;
+/** Weights that differ by less tie: a key on a border of two regions differs by rounding only. */
+const kTie = 1e-5;
 
 /** A vector that is made shorter if it is longer than kLongest; finer than a drag, so that angles stay. */
 function query(): Codec<readonly number[]> {
@@ -54,8 +56,8 @@ export class FigureModel {
   readonly keysUsed: ReadonlySignal<readonly Point[]>;
   readonly steps: ReadonlySignal<RowSteps>;
   readonly regions;
-  /** Of the token with the largest weight; -1 if none is visible. */
-  readonly winner: ReadonlySignal<number>;
+  /** The visible tokens with the largest weight: several if they tie, none if all are masked. */
+  readonly leaders: ReadonlySignal<readonly number[]>;
   /** Where the result was lately. */
   readonly past = signal<readonly Point[]>([]);
   /** What is said after a change, from what the figure says: an exercise adds something. */
@@ -87,7 +89,7 @@ export class FigureModel {
 
     this.keysUsed = computed(() => this.used(this.keys.value, this.normalise.value));
     this.steps = computed(() => this.stepsOf(this.state));
-    this.winner = computed(() => this.winnerOf(this.steps.value));
+    this.leaders = computed(() => this.leadersOf(this.steps.value));
     this.regions = computed(() => cones(engine, this.keysUsed.value, this.seen.value));
     const began = computed(() => {
       void [this.exercise.value, this.setUps.value, store.opened.value];
@@ -145,9 +147,9 @@ export class FigureModel {
     return Math.max(0, lse - mean);
   }
 
-  winnerOf({ keys }: RowSteps): number {
-    const best = argmax(keys.map((k) => (k.live ? k.weight : -1)));
-    return keys[best].live ? best : -1;
+  leadersOf({ keys }: RowSteps): number[] {
+    const most = Math.max(...keys.map(({ weight }) => weight));
+    return kTokens.filter((n) => keys[n].live && keys[n].weight > most - kTie);
   }
 
   lengthsOf(points: readonly Point[]): number[] {
@@ -231,7 +233,7 @@ export class FigureModel {
 
   private leaveTrail(): void {
     const { out } = this.steps.value;
-    if (!this.trail.value || this.winner.value < 0) {
+    if (!this.trail.value || this.leaders.value.length === 0) {
       if (!this.trail.value) this.past.value = [];
       return;
     }

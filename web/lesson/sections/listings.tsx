@@ -1,4 +1,6 @@
 // The two listings, run through the engine with the reader's numbers.
+import { signal } from '@preact/signals';
+
 import { EditedCells } from '../../ui/cells.tsx';
 import { number, numbers, type Codec, type Range } from '../../ui/fields.ts';
 import { Figure } from '../../ui/figure.tsx';
@@ -10,7 +12,7 @@ import { attentionListing, runAttention, runScaling, scalingListing } from '../l
 import scalingPy from '../listings/scaling.py?raw';
 import { kListings } from '../start/listings.ts';
 import './listings.css';
-import { Code, NamedNumber, OrderInput, Runner } from './listings_parts.tsx';
+import { Code, NamedNumber, OrderInput, Runner, type Printed } from './listings_parts.tsx';
 
 const kEntry: Range = { min: -20, max: 20, step: 0.01 };
 const kSeed: Range = { min: 0, max: 2 ** 32 - 1, step: 1 };
@@ -51,6 +53,11 @@ export function listingsSection({ engine, store }: Lesson) {
   const scalingSeed = field<number>('scaling.seed', number(kSeed), kListings.scalingSeed);
   const pairs = field<number>('scaling.pairs', number(kPairs), kListings.pairs);
   const dk = field<number>('scaling.dk', number(kKeySize), kListings.dk);
+
+  const attentionPrinted = signal<Printed | undefined>(undefined);
+  const scalingPrinted = signal<Printed | undefined>(undefined);
+  const notRun = (output: Printed | undefined, inputs: object) =>
+    output?.inputs === JSON.stringify(inputs) ? undefined : t('listings.save-after');
 
   const attentionInputs = () => ({
     q: q.value,
@@ -95,7 +102,8 @@ export function listingsSection({ engine, store }: Lesson) {
         section="listings.attention"
         title={t('listings.attention')}
         drawn={false}
-        numbers={() => [['line'], ...runAttention(engine, attentionInputs()).map((line) => [line])]}
+        waiting={notRun(attentionPrinted.value, inputs)}
+        numbers={() => [['line'], ...attentionPrinted.value!.lines.map((line) => [line])]}
       >
         <div class="listing">
           <div class="inputs">
@@ -122,6 +130,7 @@ export function listingsSection({ engine, store }: Lesson) {
           </fieldset>
           <Runner
             name="attention.py"
+            output={attentionPrinted}
             inputs={JSON.stringify(inputs)}
             run={async () => runAttention(engine, attentionInputs())}
           />
@@ -151,9 +160,10 @@ export function listingsSection({ engine, store }: Lesson) {
         section="listings.scaling"
         title={t('listings.scaling')}
         drawn={false}
+        waiting={notRun(scalingPrinted.value, inputs)}
         numbers={() => [
-          ['seed', 'pairs', 'd_k'],
-          [inputs.seed, inputs.pairs, inputs.d],
+          ['seed', 'pairs', 'd_k', 'line'],
+          ...scalingPrinted.value!.lines.map((line) => [inputs.seed, inputs.pairs, inputs.d, line]),
         ]}
       >
         <div class="listing">
@@ -169,6 +179,7 @@ export function listingsSection({ engine, store }: Lesson) {
           </div>
           <Runner
             name="scaling.py"
+            output={scalingPrinted}
             inputs={JSON.stringify(inputs)}
             run={(pause) => runScaling(engine, scalingInputs(), pause)}
           />

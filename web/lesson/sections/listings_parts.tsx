@@ -1,4 +1,5 @@
 // Parts of the figures that run a listing.
+import type { Signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 
@@ -98,8 +99,16 @@ export function OrderInput({ order, label, onOrder }: OrderInputProps) {
   );
 }
 
+/** What a run printed, and for which numbers. */
+export interface Printed {
+  readonly lines: readonly string[];
+  readonly inputs: string;
+}
+
 interface RunnerProps {
   readonly name: string;
+  /** Where what it prints is kept; the figure saves it. */
+  readonly output: Signal<Printed | undefined>;
   /** What the run depends on, to tell whether what is printed is of these numbers. */
   readonly inputs: string;
   /** Gives the lines, or undefined if `pause` said to stop. */
@@ -107,10 +116,8 @@ interface RunnerProps {
 }
 
 /** The button and what was printed. */
-export function Runner({ name, inputs, run }: RunnerProps) {
-  const [printed, setPrinted] = useState<
-    { lines: readonly string[]; inputs: string } | undefined
-  >();
+export function Runner({ name, output, inputs, run }: RunnerProps) {
+  const printed = output.value;
   const [done, setDone] = useState<number | undefined>();
   const current = useRef(0); // each run has a number; only the last goes on
   useEffect(() => () => void ++current.current, []);
@@ -129,7 +136,7 @@ export function Runner({ name, inputs, run }: RunnerProps) {
     };
     const lines = await run(pause);
     if (own !== current.current || !lines) return;
-    setPrinted({ lines, inputs });
+    output.value = { lines, inputs };
     setDone(undefined);
     announce(t('listings.says', { lines: lines.join('; ') }));
   };

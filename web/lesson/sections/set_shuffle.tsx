@@ -189,6 +189,7 @@ export function shuffleFigure({ engine, store }: Lesson) {
           store={store}
           section="set.shuffle"
           title={t('set.shuffle-figure')}
+          waiting={shown.value ? undefined : t('set.waiting')}
           numbers={() => [
             ['token', 'place', 'output 1', 'output 2', 'place in A B C D', 'output 1', 'output 2'],
             ...order.value.map((token, place) => [

@@ -24,7 +24,7 @@ const run = (state: Partial<FigureState>, scale = kScale) =>
   model.stepsOf({ ...kFigure, ...state }, scale);
 const weightsOf = (state: Partial<FigureState>, scale = kScale) =>
   run(state, scale).keys.map((k) => k.weight);
-const winnerOf = (state: Partial<FigureState>) => model.winnerOf(run(state));
+const leadersOf = (state: Partial<FigureState>) => model.leadersOf(run(state));
 const keys = pairs(kFigure.keys);
 const values = pairs(kFigure.values);
 const [A, B, C, D] = [0, 1, 2, 3];
@@ -49,7 +49,7 @@ describe('what the figure starts with', () => {
     const [x, y] = kFigure.q;
     const distances = keys.map(([a, b]) => Math.hypot(a - x, b - y));
     expect(distances.indexOf(Math.min(...distances))).toBe(D);
-    expect(winnerOf({})).toBe(A);
+    expect(leadersOf({})).toEqual([A]);
   });
 
   test('no two keys tie, and the weights can all be seen', () => {
@@ -143,6 +143,51 @@ describe('each exercise starts unsolved, and can be solved', () => {
     });
   }
 
+  const only = (...tokens: number[]) => [A, B, C, D].map((n) => tokens.includes(n));
+  const same = [1, 1, 1, 1, 1, 1, 1, 1];
+  const flat = [0, 0, 1, 1, 2, 2, 2.5, 2.5];
+  const unsolvable: [number, Partial<FigureState>, string][] = [
+    ...[1, 2, 3, 4, 5, 6, 7, 8].map((n): [number, Partial<FigureState>, string] => [
+      n,
+      { seen: only() },
+      'figure.none',
+    ]),
+    ...[1, 2, 3].map((n): [number, Partial<FigureState>, string] => [
+      n,
+      { q: [0, 0], seen: only(C) },
+      'figure.only-one',
+    ]),
+    [3, { keys: same }, 'figure.3-same'],
+    [3, { q: [0, 0] }, 'figure.3-tied'],
+    [4, { seen: only(A, B, C) }, 'figure.need-all'],
+    [4, { seen: only(C, D) }, 'figure.need-all'],
+    [4, { keys: same }, 'figure.4-tied'],
+    [5, { seen: only(B, D) }, 'figure.need-all'],
+    [5, { keys: same }, 'figure.5-inside'],
+    [7, { seen: only(A, B) }, 'figure.7-flat'],
+    [7, { values: flat }, 'figure.7-flat'],
+    [8, { seen: only(B, C, D), values: [0, 0, ...kFigure.values.slice(2)] }, 'figure.8-masked'],
+    [9, { seen: only(A) }, 'figure.9-few'],
+  ];
+  for (const [n, changes, text] of unsolvable) {
+    test(`${n} isn't solved by ${JSON.stringify(changes)}`, () => {
+      const { done, message, part } = at(n, changes, 0, all);
+      expect([done, message.text, part]).toEqual([false, text, undefined]);
+    });
+  }
+
+  test('2: of several that tie, none gets more than its share', () => {
+    for (const [count, share] of [
+      [3, '33\u202f%'],
+      [4, '25\u202f%'],
+    ] as const) {
+      const q = [2, 2];
+      const seen = only(...[A, B, C, D].slice(0, count));
+      const { done, message } = at(2, { q, keys: same, seen });
+      expect([done, message.text, message.numbers?.share]).toEqual([true, 'figure.2-tied', share]);
+    }
+  });
+
   test('what a link shows is nobody’s solution, until something is changed', () => {
     const own = new FigureModel({ engine, store: new Store() });
     own.store.open('#v=1&figure-exercise.open=2'); // the figure as it starts: twice the length of the exercise
@@ -165,7 +210,7 @@ describe('each exercise starts unsolved, and can be solved', () => {
   test('5: the query points at D, and D is not the winner', () => {
     const [x, y] = startOf(5).q;
     expect(Math.atan2(y, x)).toBeCloseTo(Math.atan2(keys[D][1], keys[D][0]), 2);
-    expect(winnerOf(startOf(5))).not.toBe(D);
+    expect(leadersOf(startOf(5))).not.toContain(D);
   });
 });
 
