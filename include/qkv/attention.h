@@ -44,6 +44,10 @@ struct AttentionOutputs {
   // [B, Hq, Lq] float32 (or float64 for float64 inputs): natural log of the sum of exp(s) over the
   // live keys and the sink; -inf for a row with neither. May be absent.
   MutableTensorView lse;
+  // [B, Hq, Lq] as lse: the largest live score, sink included (-inf for a row with neither), and
+  // the sum of exp(s - row_max) over the same (0 for such a row). What gradients start from: see
+  // qkv/gradient.h. May be absent.
+  MutableTensorView row_max, row_sum;
   // [B, heads, rows, Lk] (packed: [heads, rows, total_k]), leading dimensions dropped as in
   // `query`; hidden keys have weight 0. Columns are rows of the key buffer. May be absent.
   MutableTensorView weights;

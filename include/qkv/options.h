@@ -64,10 +64,23 @@ struct MaskTile : TileRows {
   void hide(std::int64_t row, std::int64_t key) const { live[row] &= ~(std::uint64_t{1} << key); }
 };
 
+// The backward half of score_mod: `gradients` hold dLoss/d(its result), and are to be multiplied by
+// d(its result)/d(its argument) in place. `scores` are the arguments.
+struct ScoreGradientTile : TileRows {
+  const float* scores = nullptr;
+  float* gradients = nullptr;
+  std::int64_t row_stride = 0;  // of both
+  std::int64_t key_stride = 0;
+  std::int64_t place(std::int64_t row, std::int64_t key) const {
+    return row * row_stride + key * key_stride;
+  }
+};
+
 // Callbacks must be pure: they run on several threads, more than once for a pair, or not at all for
 // a hidden pair. A callback that throws stops the call, and the exception reaches the caller.
 using ScoreMod = std::function<void(const ScoreTile&)>;
 using MaskMod = std::function<void(const MaskTile&)>;
+using ScoreModGradient = std::function<void(const ScoreGradientTile&)>;
 
 // From f(float score, int64 b, int64 h, int64 p, int64 j) -> float.
 template <class F>
@@ -77,6 +90,21 @@ ScoreMod score_mod(F f) {
       for (std::int64_t row = 0; row < tile.rows; ++row) {
         float& s = tile.at(row, key);
         s = f(s, tile.batch, tile.heads[row], tile.positions[row], tile.first_key + key);
+      }
+    }
+  };
+}
+
+// From f(float score, int64 b, int64 h, int64 p, int64 j) -> float, the derivative of score_mod's
+// result by its first argument.
+template <class F>
+ScoreModGradient score_mod_gradient(F f) {
+  return [f](const ScoreGradientTile& tile) {
+    for (std::int64_t key = 0; key < tile.keys; ++key) {
+      for (std::int64_t row = 0; row < tile.rows; ++row) {
+        const std::int64_t place = tile.place(row, key);
+        tile.gradients[place] *= f(tile.scores[place], tile.batch, tile.heads[row],
+                                   tile.positions[row], tile.first_key + key);
       }
     }
   };
@@ -111,7 +139,8 @@ struct AttentionOptions {
   std::optional<double> scale;   // any finite number; default 1 / sqrt(d_qk), 1 if d_qk is 0
   std::optional<float> softcap;  // s = softcap * tanh(s / softcap); finite and > 0
   ScoreMod score_mod;
-  std::vector<float> alibi_slopes;  // one a query head: s - slope * |p - j|. See alibi_slopes()
+  ScoreModGradient score_mod_gradient;  // for gradients only, which need it if score_mod is given
+  std::vector<float> alibi_slopes;      // one a query head: s - slope * |p - j|. See alibi_slopes()
   // float, broadcast to [B, Hq, Lq, Lk] like NumPy, added. A -inf hides a key of a finite score; it
   // can't keep out a NaN or Inf of the key, since NaN - inf is NaN: a mask or lengths can.
   TensorView bias;

@@ -23,6 +23,7 @@ std::function<Result(Arguments...)> CallbackGuard::guarded(
 
 void CallbackGuard::wrap(AttentionOptions& options) {
   options.score_mod = guarded(std::move(options.score_mod));
+  options.score_mod_gradient = guarded(std::move(options.score_mod_gradient));
   options.mask_mod = guarded(std::move(options.mask_mod));
   options.block_predicate = guarded(std::move(options.block_predicate));
 }

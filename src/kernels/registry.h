@@ -5,6 +5,7 @@
 #include <span>
 
 #include "kernels/attention/kernel.h"
+#include "kernels/gradient/kernel.h"
 #include "kernels/matmul/kernel.h"
 
 namespace qkv {
@@ -14,6 +15,7 @@ struct KernelSet {
   Isa isa;
   bool (*usable)();  // can this machine run it?
   AttentionKernel attention;
+  GradientKernel gradient;
   MatmulKernel matmul;
 };
 

@@ -65,10 +65,7 @@ Plan::Plan(Problem problem, const ExecutionOptions& execution, const KernelSet& 
 }
 
 // Nothing is computed for an output without elements, however many rows it has.
-bool Plan::has_results() const {
-  const Problem& p = problem_;
-  return (p.out.defined() && p.out.size() > 0) || (p.lse.defined() && p.lse.size() > 0);
-}
+bool Plan::has_results() const { return problem_.row_results().any(); }
 
 // Threads and workspace: a slot of scratch memory for each thread that can find work.
 void Plan::plan_slots(std::int64_t tasks_at_once, std::size_t other_bytes) {
@@ -231,6 +228,8 @@ float* Plan::chunk_states(std::int64_t tile, std::int64_t chunk) {
 
 template <class F>
 void Plan::run_tasks(std::int64_t count, F task) {
+  // In the caller's arena oneTBB would clear sticky flags of the caller's.
+  const FloatEnvironment of_caller;
   executor_->run(count, [&](std::int64_t index, int slot) {
     if (control_.cancelled()) return false;
     const FloatEnvironment environment;
@@ -263,7 +262,7 @@ void Plan::run_tiles(std::int64_t task, int slot) {
                  slot_scratch(slot), control_);
   for (int n = 0; n < count; ++n) {
     kernel_.add_sinks(tiles[n], p.options.sinks, states, p.d_v());
-    kernel_.finish(p.out, p.lse, tiles[n], states, p.d_v());
+    kernel_.finish(p.row_results(), tiles[n], states, p.d_v());
     states += tiles[n].rows * state_stride(p.d_v());
   }
   progress_.task_done();
@@ -298,7 +297,7 @@ void Plan::finish_tile(std::int64_t tile) {
     kernel_.merge(stack[top - 1], stack[top], rows.rows, p.d_v());
   }
   kernel_.add_sinks(rows, p.options.sinks, stack[0], p.d_v());
-  kernel_.finish(p.out, p.lse, rows, stack[0], p.d_v());
+  kernel_.finish(p.row_results(), rows, stack[0], p.d_v());
 }
 
 // Rows that no live query has: output 0, LSE -inf.
@@ -311,9 +310,11 @@ void Plan::write_dead_rows() {
         for (std::int64_t c = 0; p.out.defined() && c < p.d_v(); ++c) {
           store_result(p.out, offset_of(p.out, b, head, i, c), 0.0f);
         }
-        if (p.lse.defined()) {
-          store_result(p.lse, offset_of(p.lse, b, head, i, 0),
-                       -std::numeric_limits<float>::infinity());
+        const float kInfinity = std::numeric_limits<float>::infinity();
+        const std::pair<const MutableTensorView*, float> numbers[] = {
+            {&p.lse, -kInfinity}, {&p.row_max, -kInfinity}, {&p.row_sum, 0.0f}};
+        for (const auto& [view, number] : numbers) {
+          if (view->defined()) store_result(*view, offset_of(*view, b, head, i, 0), number);
         }
       }
     }

@@ -118,7 +118,11 @@ Status run_product(const TensorView& a, const TensorView& b, const MutableTensor
     return true;
   };
   progress.start(tasks);
-  executor.run(tasks, task);
+  {
+    // In the caller's arena oneTBB would clear sticky flags of the caller's.
+    const FloatEnvironment of_caller;
+    executor.run(tasks, task);
+  }
   if (control.cancelled()) {
     return {StatusCode::kCancelled, "the call was cancelled; its outputs are unspecified"};
   }

@@ -120,7 +120,11 @@ Status compute_states(const Problem& p, const ExecutionOptions& execution,
     return true;
   };
   progress.start(tasks);
-  executor.run(tasks, task);
+  {
+    // In the caller's arena oneTBB would clear sticky flags of the caller's.
+    const FloatEnvironment of_caller;
+    executor.run(tasks, task);
+  }
   if (control.cancelled()) return {StatusCode::kCancelled, "the call was cancelled"};
   if (predicate_failed) {
     return invalid_argument("block_predicate: it contradicts mask_mod; make them agree");
@@ -220,24 +224,35 @@ Status check_finish(const States& s, const AttentionOutputs& outputs,
   if (Status status = check("out", outputs.out, std::span(all).last(rank)); !status.ok()) {
     return status;
   }
-  if (Status status = check("lse", outputs.lse, std::span(all).first(3).last(rank - 1));
-      !status.ok()) {
-    return status;
+  const std::pair<const char*, const MutableTensorView*> numbers[] = {
+      {"lse", &outputs.lse}, {"row_max", &outputs.row_max}, {"row_sum", &outputs.row_sum}};
+  for (const auto& [name, view] : numbers) {
+    if (Status status = check(name, *view, std::span(all).first(3).last(rank - 1)); !status.ok()) {
+      return status;
+    }
+    if (view->defined() && view->dtype != DType::kFloat32) {
+      return invalid_argument(std::string(name) + ": type " + std::string(name_of(view->dtype)) +
+                              " can't hold it; pass float32");
+    }
   }
   if (outputs.out.defined() &&
       (!is_floating(outputs.out.dtype) || outputs.out.dtype == DType::kFloat64)) {
     return invalid_argument("out: type " + std::string(name_of(outputs.out.dtype)) +
                             " can't hold it; pass float32, float16 or bfloat16");
   }
-  if (outputs.lse.defined() && outputs.lse.dtype != DType::kFloat32) {
-    return invalid_argument("lse: type " + std::string(name_of(outputs.lse.dtype)) +
-                            " can't hold it; pass float32");
-  }
   if (outputs.weights.defined()) {
     return unsupported("weights: a state keeps none; ask attention() for them");
   }
-  if (overlap(outputs.out, outputs.lse)) {
-    return invalid_argument("out and lse share memory; pass outputs of their own");
+  for (std::size_t n = 0; n < std::size(numbers); ++n) {
+    const auto share = [&](const char* other, const MutableTensorView& view) -> Status {
+      if (!overlap(view, *numbers[n].second)) return {};
+      return invalid_argument(std::string(other) + " and " + numbers[n].first +
+                              " share memory; pass outputs of their own");
+    };
+    if (Status status = share("out", outputs.out); !status.ok()) return status;
+    for (std::size_t k = 0; k < n; ++k) {
+      if (Status status = share(numbers[k].first, *numbers[k].second); !status.ok()) return status;
+    }
   }
   return check_sinks(sinks, s.heads);
 }
@@ -251,9 +266,11 @@ Status finish_states(const States& s, const AttentionOutputs& outputs,
   if (Status status = select_kernels(Isa::kBest, &kernels); !status.ok()) return status;
   const AttentionKernel& kernel = kernels->attention;
   const FloatEnvironment environment;
-  MutableTensorView out = outputs.out, lse = outputs.lse;
-  if (out.defined()) out = to_rank4(out);
-  if (lse.defined()) lse = to_rank4(with_unit_axis(lse));
+  RowResults results{outputs.out, outputs.lse, outputs.row_max, outputs.row_sum};
+  if (results.out.defined()) results.out = to_rank4(results.out);
+  for (MutableTensorView* view : {&results.lse, &results.row_max, &results.row_sum}) {
+    if (view->defined()) *view = to_rank4(with_unit_axis(*view));
+  }
 
   // A copy of the rows of each node, merged along the tree as if absent spans were empty.
   const std::int64_t stride = state_stride(s.d_v);
@@ -284,7 +301,7 @@ Status finish_states(const States& s, const AttentionOutputs& outputs,
     }
     const RowTile tile = flat_tile(s, first, rows);
     kernel.add_sinks(tile, sinks, stack[0].data(), s.d_v);
-    kernel.finish(out, lse, tile, stack[0].data(), s.d_v);
+    kernel.finish(results, tile, stack[0].data(), s.d_v);
     first += rows;
   }
   return {};

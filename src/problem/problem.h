@@ -35,6 +35,19 @@ struct KeyRange {
   std::int64_t begin, end;  // [begin, end); empty if begin >= end
 };
 
+// What is written of each query row; any may be absent. [B, Hq, Lq, d_v], the others [B, Hq, Lq,
+// 1].
+struct RowResults {
+  MutableTensorView out, lse, row_max, row_sum;
+
+  bool any() const {
+    const auto asked = [](const MutableTensorView& view) {
+      return view.defined() && view.size() > 0;
+    };
+    return asked(out) || asked(lse) || asked(row_max) || asked(row_sum);
+  }
+};
+
 struct Problem {
   // As the caller gave it.
   AttentionInputs inputs;
@@ -46,12 +59,15 @@ struct Problem {
   TensorView query, key, value;  // [B, H, L, d]; packed: [1, H, total, d]
   MutableTensorView out;         // [B, Hq, Lq, d_v]
   MutableTensorView lse;         // [B, Hq, Lq, 1]
+  MutableTensorView row_max;     // [B, Hq, Lq, 1]
+  MutableTensorView row_sum;     // [B, Hq, Lq, 1]
   MutableTensorView weights;     // [B, heads, rows, Lk]
   TensorView mask, bias;         // broadcast to [B, Hq, Lq, Lk] by strides of 0
   std::int64_t sequences = 0;
   double scale64 = 1;  // not rounded: for float64
   float scale = 1;
 
+  RowResults row_results() const { return {out, lse, row_max, row_sum}; }
   bool packed() const { return !options.query_cu_seqlens.empty(); }
   bool is_float64() const { return query.dtype == DType::kFloat64; }
   std::int64_t query_heads() const { return query.extents[1]; }
@@ -80,7 +96,7 @@ Status validate_memory(const Problem& problem);
 // Where a problem's tensors lie.
 struct Memory {
   const void *query, *key, *value;
-  void *out, *lse, *weights;
+  void *out, *lse, *row_max, *row_sum, *weights;
 };
 Memory memory_of(const Problem& problem);
 void set_memory(Problem& problem, const Memory& memory);

@@ -264,37 +264,15 @@ Status check_positions(const Problem& p) {
   return {};
 }
 
-// Right-aligned NumPy broadcasting of `view` to the rank-4 shape `to`.
-Status broadcast(const char* name, const TensorView& view, const Extents& to, TensorView& result) {
-  if (Status s = check_view(name, view); !s.ok()) return s;
-  result = to_rank4(view);
-  for (int axis = 0; axis < kMaxRank; ++axis) {
-    if (result.extents[axis] == to[axis]) continue;
-    if (result.extents[axis] != 1) {
-      TensorView target;
-      target.rank = kMaxRank;
-      target.extents = to;
-      return invalid_argument(
-          std::string(name) + ": shape " + shape_string(view) +
-          " does not broadcast to [batch, query heads, queries, keys] = " + shape_string(target) +
-          "; dimensions are matched from the right and must be equal or 1");
-    }
-    result.extents[axis] = to[axis];
-    result.strides[axis] = 0;
-  }
-  return {};
-}
-
 Status check_masks(Problem& p) {
   const AttentionOptions& o = p.options;
-  const Extents scores = {p.query.extents[0], p.query_heads(), p.queries(), p.keys()};
   TensorView bias = o.bias;
   const char* bias_name = "bias";
   p.mask = TensorView();
   p.bias = TensorView();
   if (o.mask.defined()) {
     if (o.mask.dtype == DType::kBool) {
-      if (Status s = broadcast("mask", o.mask, scores, p.mask); !s.ok()) return s;
+      if (Status s = broadcast_to_scores("mask", o.mask, p, p.mask); !s.ok()) return s;
     } else if (is_floating(o.mask.dtype)) {
       if (o.bias.defined()) {
         return invalid_argument("mask, bias: a " + std::string(name_of(o.mask.dtype)) +
@@ -314,7 +292,7 @@ Status check_masks(Problem& p) {
         " can't be added to the scores of " + std::string(name_of(p.query.dtype)) +
         " inputs; pass float32, float16 or bfloat16" + (p.is_float64() ? ", or float64" : ""));
   }
-  return broadcast(bias_name, bias, scores, p.bias);
+  return broadcast_to_scores(bias_name, bias, p, p.bias);
 }
 
 }  // namespace
@@ -362,6 +340,28 @@ Status check_view(const char* name, const TensorView& view) {
     }
     elements *= extent;
     reach += std::abs(axis_reach);
+  }
+  return {};
+}
+
+Status broadcast_to_scores(const char* name, const TensorView& view, const Problem& p,
+                           TensorView& result) {
+  const Extents to = {p.query.extents[0], p.query_heads(), p.queries(), p.keys()};
+  if (Status s = check_view(name, view); !s.ok()) return s;
+  result = to_rank4(view);
+  for (int axis = 0; axis < kMaxRank; ++axis) {
+    if (result.extents[axis] == to[axis]) continue;
+    if (result.extents[axis] != 1) {
+      TensorView target;
+      target.rank = kMaxRank;
+      target.extents = to;
+      return invalid_argument(
+          std::string(name) + ": shape " + shape_string(view) +
+          " does not broadcast to [batch, query heads, queries, keys] = " + shape_string(target) +
+          "; dimensions are matched from the right and must be equal or 1");
+    }
+    result.extents[axis] = to[axis];
+    result.strides[axis] = 0;
   }
   return {};
 }

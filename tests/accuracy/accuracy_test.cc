@@ -39,7 +39,7 @@ Results compute(const Problem& p, F run) {
                                                      p.queries(), p.d_v()};
   copy.out = MutableTensorView(out.data(), shape);
   copy.lse = MutableTensorView(lse.data(), {p.query.extents[0], p.query_heads(), p.queries(), 1});
-  copy.weights = MutableTensorView();
+  copy.weights = copy.row_max = copy.row_sum = MutableTensorView();
   run(copy);
   return {{out.begin(), out.end()}, {lse.begin(), lse.end()}};
 }

@@ -49,7 +49,7 @@ TEST(Matmul, HasTheBitsOfExact) {
         for (Isa isa : usable_isas()) {
           ExecutionOptions execution;
           execution.isa = isa;
-          execution.threads = 1 + products % 3;
+          execution.threads = products % 4;  // 0: all
           std::vector<float> got(want.size(), 7.0f);
           matmul(a_view, b_view, {got.data(), {2, m, n}}, execution);
           ASSERT_TRUE(want.empty() ||

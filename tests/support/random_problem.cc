@@ -330,6 +330,12 @@ void RandomProblem::draw_scores() {
     };
     o.score_mod = score_mod(f);
     score_mod64_ = f;
+    const auto derivative = [](auto s, std::int64_t b, std::int64_t h, std::int64_t p,
+                               std::int64_t j) {
+      return decltype(s)((p + 2 * j + h + b) % 5 == 0 ? 0.5 : 1);
+    };
+    o.score_mod_gradient = score_mod_gradient(derivative);
+    derivative64_ = derivative;
   }
   const int alibi = level("alibi", {"none", "none", "paper", "given"});
   if (alibi == 2) o.alibi_slopes = alibi_slopes(query_heads_);
@@ -349,19 +355,23 @@ void RandomProblem::draw_outputs() {
   AttentionOutputs& out = problem_.outputs;
   const DType query_type = problem_.inputs.query.dtype;
   const DType type = level("out type", {"f32", "input's"}) == 0 ? DType::kFloat32 : query_type;
-  const auto note = [&] { outputs_.push_back(memory_.size() - 1); };
   const std::int64_t rows = packed_ ? batch_ * queries_ : queries_;
   out.out = new_tensor(type,
                        packed_ ? std::vector{rows, query_heads_, d_v_}
                                : std::vector{batch_, query_heads_, rows, d_v_},
                        level("out layout", {"rows", "blhd", "gaps", "reversed", "every second"}));
-  note();
-  if (level("lse", {"no", "yes", "yes"}) != 0) {
-    out.lse = new_tensor(
+  note_output();
+  const bool lse = level("lse", {"no", "yes", "yes"}) != 0;
+  const bool row_numbers = level("row_max and row_sum", {"no", "yes"}) != 0;
+  const std::pair<MutableTensorView*, bool> numbers[] = {
+      {&out.lse, lse}, {&out.row_max, row_numbers}, {&out.row_sum, row_numbers}};
+  for (const auto& [view, asked] : numbers) {
+    if (!asked) continue;
+    *view = new_tensor(
         DType::kFloat32,
         packed_ ? std::vector{query_heads_, rows} : std::vector{batch_, query_heads_, rows},
         static_cast<int>(pick(5)));
-    note();
+    note_output();
   }
   const int weights = level("weights", {"none", "none", "some", "all"});
   if (weights < 2) return;
@@ -377,7 +387,7 @@ void RandomProblem::draw_outputs() {
                            packed_ ? std::vector{heads, chosen_rows, columns}
                                    : std::vector{batch_, heads, chosen_rows, columns},
                            static_cast<int>(pick(5)));
-  note();
+  note_output();
 }
 
 void RandomProblem::clear_outputs() {

@@ -35,6 +35,7 @@ class RandomProblem {
 
   const Problem& problem() const { return problem_; }  // validated
   const reference::ScoreMod64& score_mod64() const { return score_mod64_; }
+  const reference::ScoreMod64& score_mod_derivative64() const { return derivative64_; }
 
   // Fills the outputs with the pattern again.
   void clear_outputs();
@@ -45,16 +46,22 @@ class RandomProblem {
   std::string description() const;
   std::uint64_t seed() const { return seed_; }
 
- private:
+ protected:
   std::int64_t pick(std::int64_t count) { return generator_.integers(0, count); }
   std::int64_t pick(const std::vector<std::int64_t>& from) {
     return from[static_cast<std::size_t>(pick(static_cast<std::int64_t>(from.size())))];
   }
   bool seldom() { return pick(12) == 0; }
-  std::int64_t random_offset();
   // Draws one of `names`, notes it under `factor` and returns its index.
   int level(const std::string& factor, const std::vector<std::string>& names);
+  MutableTensorView new_tensor(DType dtype, std::vector<std::int64_t> shape, int layout);
+  // The tensor made last is an output.
+  void note_output() { outputs_.push_back(memory_.size() - 1); }
+  void forget_outputs() { outputs_.clear(); }
+  void fill(const MutableTensorView& view, double deviation, int special, double spread);
 
+ private:
+  std::int64_t random_offset();
   void draw_shapes(const Limits& limits);
   void draw_inputs(const Limits& limits);
   void draw_lengths();
@@ -63,16 +70,13 @@ class RandomProblem {
   void draw_scores();
   void draw_outputs();
 
-  MutableTensorView new_tensor(DType dtype, std::vector<std::int64_t> shape, int layout);
-  void fill(const MutableTensorView& view, double deviation, int special, double spread);
-
   std::uint64_t seed_;
   random::Generator generator_;
   std::vector<std::unique_ptr<std::vector<std::byte>>> memory_;
   std::vector<std::size_t> outputs_;  // indices into memory_
   std::map<std::string, std::string> levels_;
   Problem problem_;
-  reference::ScoreMod64 score_mod64_;
+  reference::ScoreMod64 score_mod64_, derivative64_;
   std::int64_t batch_ = 1, query_heads_ = 1, key_heads_ = 1, queries_ = 1, keys_ = 1, d_qk_ = 1,
                d_v_ = 1;
   bool packed_ = false;

@@ -30,9 +30,14 @@ Call part_of(const Problem& p, const Sequence& s, std::int64_t begin, std::int64
   call.inputs.key = columns(p.key.slice(0, s.buffer, s.buffer + 1), 2);
   call.inputs.value = columns(p.value.slice(0, s.buffer, s.buffer + 1), 2);
   if (p.out.defined()) call.outputs.out = rows(p.out);
-  if (p.lse.defined()) {
-    call.outputs.lse = rows(p.lse);
-    call.outputs.lse.rank = 3;
+  const std::pair<const MutableTensorView*, MutableTensorView*> numbers[] = {
+      {&p.lse, &call.outputs.lse},
+      {&p.row_max, &call.outputs.row_max},
+      {&p.row_sum, &call.outputs.row_sum}};
+  for (const auto& [from, to] : numbers) {
+    if (!from->defined()) continue;
+    *to = rows(*from);
+    to->rank = 3;
   }
   AttentionOptions& o = call.options;
   o = p.options;
@@ -160,6 +165,7 @@ bool compute(const Problem& p, Way way, const ExecutionOptions& execution, Calle
   if (p.weights.defined()) {  // they are asked of whole problems only
     Call call{p.inputs, p.outputs, p.options};
     call.outputs.out = call.outputs.lse = MutableTensorView();
+    call.outputs.row_max = call.outputs.row_sum = MutableTensorView();
     runner.run(call);
   }
   return runner.unchanged();

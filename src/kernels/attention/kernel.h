@@ -93,10 +93,9 @@ struct AttentionKernel {
   void (*add_sinks)(const RowTile& tile, std::span<const float> sinks, float* states,
                     std::int64_t d_v);
 
-  // Divides, rounds and writes the rows of out [B, Hq, L, d_v] and lse [B, Hq, L, 1], where
-  // present, to the tile's places.
-  void (*finish)(const MutableTensorView& out, const MutableTensorView& lse, const RowTile& tile,
-                 const float* states, std::int64_t d_v);
+  // Divides, rounds and writes the results of the tile's rows to their places.
+  void (*finish)(const RowResults& results, const RowTile& tile, const float* states,
+                 std::int64_t d_v);
 
   // Writes the tile's weights exp(s - m) / l, row r to element offsets[r] of p.weights and on; the
   // states are final, sinks included.

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstdint>
 #include <span>
+#include <utility>
 
 #include "kernels/attention/kernel.h"
 #include "simd/log.h"
@@ -101,8 +102,9 @@ inline void write_row(const MutableTensorView& out, std::int64_t offset, const f
   }
 }
 
-inline void finish_rows(const MutableTensorView& out, const MutableTensorView& lse,
-                        const RowTile& tile, const float* states, std::int64_t d_v) {
+inline void finish_rows(const RowResults& results, const RowTile& tile, const float* states,
+                        std::int64_t d_v) {
+  const auto& [out, lse, row_max, row_sum] = results;
   const std::int64_t stride = state_stride(d_v);
   for (int r = 0; r < tile.rows; ++r) {
     const float* state = states + r * stride;
@@ -115,6 +117,10 @@ inline void finish_rows(const MutableTensorView& out, const MutableTensorView& l
                                          : double{state[0]} + log(double{state[1]});
       store_result(lse, offset_of(lse, tile.sequence.buffer, tile.heads[r], row, 0),
                    static_cast<float>(value));
+    }
+    for (const auto& [view, number] : {std::pair(&row_max, state[0]), {&row_sum, state[1]}}) {
+      if (!view->defined()) continue;
+      store_result(*view, offset_of(*view, tile.sequence.buffer, tile.heads[r], row, 0), number);
     }
   }
 }

@@ -4,100 +4,20 @@
 #include <limits>
 
 #include "kernels/exact/functions.h"
+#include "kernels/exact/pair.h"
 #include "tensor/element.h"
 
 namespace qkv::exact {
 namespace {
 
-constexpr std::int64_t kGroup = 32, kBlock = 32, kSpan = 1024;
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
-
-// Rule 1, first half. The terms are a[i * step_a] * b[i * step_b], counted from the given offsets.
-float dot(const TensorView& a, std::int64_t offset_a, std::int64_t step_a, const TensorView& b,
-          std::int64_t offset_b, std::int64_t step_b, std::int64_t terms) {
-  float t = 0.0f;
-  for (std::int64_t group = 0; group < terms; group += kGroup) {
-    float u = 0.0f;
-    for (std::int64_t c = group; c < std::min(group + kGroup, terms); ++c) {
-      u = fma(load_float(a, offset_a + c * step_a), load_float(b, offset_b + c * step_b), u);
-    }
-    t = t + u;
-  }
-  return t;
-}
-
-// One pair of a query row and a key.
-struct Pair {
-  const Problem& p;
-  const Sequence& sequence;
-  std::int64_t head, i, position, j;
-  Observer* observer = nullptr;
-
-  std::int64_t query_row() const { return sequence.query_begin + i; }
-  std::int64_t key_row() const { return sequence.key_row(j); }
-};
-
-float query_times_key(const Pair& at) {
-  const Problem& p = at.p;
-  const std::int64_t b = at.sequence.buffer, kv = p.key_head(at.head);
-  return dot(p.query, offset_of(p.query, b, at.head, at.query_row(), 0), p.query.strides[3], p.key,
-             offset_of(p.key, b, kv, at.key_row(), 0), p.key.strides[3], p.d_qk());
-}
-
-// Rule 1, second half: the final score.
-float score(const Pair& at, float t) {
-  const Problem& p = at.p;
-  const AttentionOptions& o = p.options;
-  float s = t * p.scale;
-  if (o.softcap) s = *o.softcap * tanh(s / *o.softcap);
-  if (o.score_mod) {
-    ScoreTile tile;
-    tile.batch = at.sequence.index;
-    tile.rows = tile.keys = 1;
-    tile.heads = &at.head;
-    tile.positions = &at.position;
-    tile.first_key = at.j;
-    tile.scores = &s;
-    tile.row_stride = tile.key_stride = 1;
-    o.score_mod(tile);
-  }
-  if (!o.alibi_slopes.empty()) {
-    const std::int64_t distance = at.position > at.j ? at.position - at.j : at.j - at.position;
-    s = fma(-o.alibi_slopes[at.head], static_cast<float>(distance), s);
-  }
-  if (p.bias.defined()) {
-    s = s + load_float(p.bias, offset_of(p.bias, at.sequence.buffer, at.head, at.query_row(),
-                                         at.key_row()));
-  }
-  return s;
-}
-
-// Rule 2, as far as it is not decided by visible_keys() or by the score.
-bool masked(const Pair& at) {
-  const Problem& p = at.p;
-  if (p.mask.defined() && !load_bool(p.mask, offset_of(p.mask, at.sequence.buffer, at.head,
-                                                       at.query_row(), at.key_row()))) {
-    return true;
-  }
-  if (!p.options.mask_mod) return false;
-  std::uint64_t live = 1;
-  MaskTile tile;
-  tile.batch = at.sequence.index;
-  tile.rows = tile.keys = 1;
-  tile.heads = &at.head;
-  tile.positions = &at.position;
-  tile.first_key = at.j;
-  tile.live = &live;
-  p.options.mask_mod(tile);
-  return live == 0;
-}
 
 RowState empty_state(const Problem& p) {
   return {-kInfinity, 0.0f, std::vector<float>(static_cast<std::size_t>(p.d_v()))};
 }
 
 // Rule 3: one block of keys joins the state of its span.
-void add_block(RowState& state, const Pair& row, KeyRange keys) {
+void add_block(RowState& state, const Pair& row, KeyRange keys, Observer* observer) {
   const Problem& p = row.p;
   Block block{keys, keys.begin / kSpan, {}, state.m, empty_state(p), 1.0f};
   float& m = block.sums.m = state.m;
@@ -129,26 +49,29 @@ void add_block(RowState& state, const Pair& row, KeyRange keys) {
     for (std::size_t c = 0; c < o.size(); ++c) state.o[c] = fma(state.o[c], block.a, o[c]);
     state.m = m;
   }
-  if (row.observer != nullptr) row.observer->block(block, state);
+  if (observer != nullptr) observer->block(block, state);
 }
 
 // Rule 4: the node of the tree that covers `spans` spans (a power of two) from `first` on.
-RowState node(const Pair& row, KeyRange keys, std::int64_t first, std::int64_t spans) {
+RowState node(const Pair& row, KeyRange keys, std::int64_t first, std::int64_t spans,
+              Observer* observer) {
   const std::int64_t begin = std::max(keys.begin, first * kSpan);
   const std::int64_t end = std::min(keys.end, (first + spans) * kSpan);
   if (begin >= end) return empty_state(row.p);
   if (spans > 1) {
     const std::int64_t middle = first + spans / 2;
-    const RowState x = node(row, keys, first, spans / 2), y = node(row, keys, middle, spans / 2);
+    const RowState x = node(row, keys, first, spans / 2, observer),
+                   y = node(row, keys, middle, spans / 2, observer);
     RowState both = merge(x, y);
-    if (row.observer != nullptr && begin < middle * kSpan && middle * kSpan < end) {
-      row.observer->merged(first, middle, first + spans, x, y, both);
+    if (observer != nullptr && begin < middle * kSpan && middle * kSpan < end) {
+      observer->merged(first, middle, first + spans, x, y, both);
     }
     return both;
   }
   RowState state = empty_state(row.p);
   for (std::int64_t block = begin / kBlock; block * kBlock < end; ++block) {
-    add_block(state, row, {std::max(begin, block * kBlock), std::min(end, (block + 1) * kBlock)});
+    add_block(state, row, {std::max(begin, block * kBlock), std::min(end, (block + 1) * kBlock)},
+              observer);
   }
   return state;
 }
@@ -161,8 +84,11 @@ void finish_row(const Pair& row, const RowState& state) {
       store_result(p.out, offset_of(p.out, b, row.head, row.query_row(), c), out_of(state, c));
     }
   }
-  if (p.lse.defined()) {
-    store_result(p.lse, offset_of(p.lse, b, row.head, row.query_row(), 0), lse_of(state));
+  const std::pair<const MutableTensorView*, float> numbers[] = {
+      {&p.lse, lse_of(state)}, {&p.row_max, state.m}, {&p.row_sum, state.l}};
+  for (const auto& [view, number] : numbers) {
+    if (!view->defined()) continue;
+    store_result(*view, offset_of(*view, b, row.head, row.query_row(), 0), number);
   }
 }
 
@@ -195,12 +121,12 @@ RowState merge(const RowState& x, const RowState& y) {
 
 RowState row_state(const Problem& p, const Sequence& sequence, std::int64_t head, std::int64_t i,
                    KeyRange keys, Observer* observer) {
-  const Pair row{p, sequence, head, i, sequence.position(i), 0, observer};
+  const Pair row{p, sequence, head, i, sequence.position(i), 0};
   const KeyRange visible = p.visible_keys(sequence, row.position);
   keys = {std::max(keys.begin, visible.begin), std::min(keys.end, visible.end)};
   std::int64_t spans = 1;
   while (spans * kSpan < keys.end) spans *= 2;
-  return node(row, keys, 0, spans);
+  return node(row, keys, 0, spans, observer);
 }
 
 // Rule 5.
