@@ -1,7 +1,8 @@
 // The vector of floats that kernels are written with: on Google Highway where the hardware has a
 // fused multiply-add, else on the compiler's vectors with an exact one (vec_portable-inl.h).
 //
-// V is the vector, M a mask of its lanes; kLanes of them. +, -, *, / are IEEE operations.
+// V is the vector, M a mask of its lanes; kLanes of them. +, -, *, / are IEEE operations. U has as
+// many words of 32 bits; its +, - are modulo 2^32.
 #ifndef QKV_SIMD_VEC_INL_H_
 #define QKV_SIMD_VEC_INL_H_
 
@@ -22,6 +23,7 @@ using DI = hn::RebindToSigned<D>;
 using DU = hn::RebindToUnsigned<D>;
 using V = hn::Vec<D>;
 using M = hn::Mask<D>;
+using U = hn::Vec<DU>;
 inline constexpr int kLanes = hn::MaxLanes(D());
 static_assert(HWY_NATIVE_FMA, "targets without a fused multiply-add use vec_portable-inl.h");
 
@@ -55,6 +57,26 @@ QKV_INLINE V copy_sign(V magnitude, V sign) { return hn::CopySign(magnitude, sig
 QKV_INLINE V bits_to_exponent(V t) {
   return hn::BitCast(D(), hn::ShiftLeft<23>(hn::BitCast(DU(), t)));
 }
+
+QKV_INLINE U load_words(const std::uint32_t* p) { return hn::LoadU(DU(), p); }
+QKV_INLINE void store_words(U v, std::uint32_t* p) { hn::StoreU(v, DU(), p); }
+QKV_INLINE U set_words(std::uint32_t x) { return hn::Set(DU(), x); }
+QKV_INLINE M at_least(U a, std::uint32_t bound) {
+  return hn::RebindMask(D(), hn::Eq(hn::Max(a, hn::Set(DU(), bound)), a));
+}
+// The halves of the 64-bit products a[lane] * b.
+struct Product {
+  U high, low;
+};
+QKV_INLINE Product multiply_wide(U a, std::uint32_t b) {
+  const hn::RepartitionToWide<DU> wide;
+  const U factor = hn::Set(DU(), b);
+  const auto even = hn::MulEven(a, factor);
+  const auto odd = hn::MulEven(hn::BitCast(DU(), hn::ShiftRight<32>(hn::BitCast(wide, a))), factor);
+  return {hn::OddEven(hn::BitCast(DU(), odd), hn::BitCast(DU(), hn::ShiftRight<32>(even))),
+          hn::OddEven(hn::BitCast(DU(), hn::ShiftLeft<32>(odd)), hn::BitCast(DU(), even))};
+}
+
 // Lanes in which words[lane] has a bit in common with `bit`.
 QKV_INLINE M bit_set(const std::uint32_t* words, std::uint32_t bit) {
   const auto test = hn::And(hn::LoadU(DU(), words), hn::Set(DU(), bit));

@@ -14,6 +14,7 @@ namespace qkv::QKV_ISA {
 inline constexpr int kLanes = 4;
 typedef float V __attribute__((vector_size(16)));
 typedef std::int32_t M __attribute__((vector_size(16)));  // -1 where true
+typedef std::uint32_t U __attribute__((vector_size(16)));
 typedef double V64 __attribute__((vector_size(32)));
 typedef std::int64_t M64 __attribute__((vector_size(32)));
 
@@ -57,10 +58,25 @@ QKV_INLINE V max_number(V x, V bound) { return select(less(bound, x), x, bound);
 QKV_INLINE V min_number(V x, V bound) { return select(less(x, bound), x, bound); }
 QKV_INLINE V abs(V x) { return reinterpret_cast<V>(reinterpret_cast<M>(x) & 0x7fffffff); }
 QKV_INLINE V copy_sign(V magnitude, V sign) { return select(M{} + 0x7fffffff, magnitude, sign); }
-QKV_INLINE V bits_to_exponent(V t) {
-  typedef std::uint32_t U __attribute__((vector_size(16)));
-  return reinterpret_cast<V>(reinterpret_cast<U>(t) << 23);
+QKV_INLINE V bits_to_exponent(V t) { return reinterpret_cast<V>(reinterpret_cast<U>(t) << 23); }
+
+QKV_INLINE U load_words(const std::uint32_t* p) {
+  U v;
+  std::memcpy(&v, p, sizeof(v));
+  return v;
 }
+QKV_INLINE void store_words(U v, std::uint32_t* p) { std::memcpy(p, &v, sizeof(v)); }
+QKV_INLINE U set_words(std::uint32_t x) { return U{x, x, x, x}; }
+QKV_INLINE M at_least(U a, std::uint32_t bound) { return a >= bound; }
+struct Product {
+  U high, low;
+};
+QKV_INLINE Product multiply_wide(U a, std::uint32_t b) {
+  typedef std::uint64_t U64 __attribute__((vector_size(32)));
+  const U64 product = __builtin_convertvector(a, U64) * std::uint64_t{b};
+  return {__builtin_convertvector(product >> 32, U), __builtin_convertvector(product, U)};
+}
+
 QKV_INLINE M bit_set(const std::uint32_t* words, std::uint32_t bit) {
   M word;
   std::memcpy(&word, words, sizeof(word));

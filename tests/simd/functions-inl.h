@@ -4,6 +4,7 @@
 
 #include "simd/functions.h"
 #include "simd/math-inl.h"
+#include "simd/philox-inl.h"
 
 QKV_BEFORE_NAMESPACE();
 namespace qkv::QKV_ISA {
@@ -84,6 +85,32 @@ inline void load_transposed4_of(const float* rows, std::size_t stride, float* y)
   for (int c = 0; c < 4; ++c) store(columns[c], y + c * kLanes);
 }
 
+inline void philox_of(const std::uint32_t* const counter[4], std::uint64_t key,
+                      std::uint32_t* const word[4], std::size_t n) {
+  for (std::size_t i = 0; i < n; i += kLanes) {
+    const U x[4] = {load_words(counter[0] + i), load_words(counter[1] + i),
+                    load_words(counter[2] + i), load_words(counter[3] + i)};
+    U y[4];
+    philox(x, key, y);
+    for (int c = 0; c < 4; ++c) store_words(y[c], word[c] + i);
+  }
+}
+
+inline void dropout_keeps_of(const std::uint32_t* position, const std::uint32_t* head,
+                             std::uint32_t stream, std::uint64_t seed, std::uint32_t group,
+                             std::uint64_t threshold, float* kept, std::size_t n) {
+  for (std::size_t i = 0; i < n; i += kLanes) {
+    M mask[4];
+    dropout_keeps(load_words(position + i), load_words(head + i), stream, seed, group, threshold,
+                  mask);
+    for (std::size_t c = 0; c < 4; ++c) {
+      float numbers[kLanes];
+      store(as_numbers(mask[c]), numbers);
+      for (std::size_t lane = 0; lane < kLanes; ++lane) kept[4 * (i + lane) + c] = numbers[lane];
+    }
+  }
+}
+
 inline test::VectorFunctions vector_functions(Isa isa) {
   return {.isa = isa,
           .lanes = kLanes,
@@ -107,6 +134,8 @@ inline test::VectorFunctions vector_functions(Isa isa) {
           .load_bfloat16 = load_bfloat16_of,
           .bit_set = bit_set_of,
           .distance = distance_of,
+          .philox = philox_of,
+          .dropout_keeps = dropout_keeps_of,
           .load_transposed4 = load_transposed4_of};
 }
 

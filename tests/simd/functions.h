@@ -31,6 +31,13 @@ struct VectorFunctions {
   void (*load_bfloat16)(const std::uint16_t* x, float* y, std::size_t n);
   void (*bit_set)(const std::uint32_t* words, std::uint32_t bit, float* mask, std::size_t n);
   void (*distance)(const std::int32_t* offsets, std::int32_t x, float* y, std::size_t n);
+  // Arrays of four with n each: counters and words.
+  void (*philox)(const std::uint32_t* const counter[4], std::uint64_t key,
+                 std::uint32_t* const word[4], std::size_t n);
+  // kept[4 * i + c] is whether query i keeps key 4 group + c, as 1.0f or 0.0f.
+  void (*dropout_keeps)(const std::uint32_t* position, const std::uint32_t* head,
+                        std::uint32_t stream, std::uint64_t seed, std::uint32_t group,
+                        std::uint64_t threshold, float* kept, std::size_t n);
   // y [4][lanes] = the transpose of rows [lanes][4], row r at rows + r * stride.
   void (*load_transposed4)(const float* rows, std::size_t stride, float* y);
 };

@@ -1,4 +1,5 @@
-"""Writes expected.h: sines, cosines and powers by mpmath, each as the sum of two doubles.
+"""Writes expected.h: sines, cosines and powers by mpmath, each as the sum of two doubles; the words
+of Philox by Python's whole numbers.
 
     python3 tests/simd/make_expected.py > tests/simd/expected.h
 """
@@ -60,10 +61,33 @@ def powers():
         yield 2.0 ** rng.uniform(0, 1023), -rng.randrange(0, d), d
 
 
+def philox(counter, key, rounds=10):
+    """Salmon, Moraes, Dror and Shaw 2011: the counter and the key as one number each, least word
+    first. Each round replaces a pair of words by the product of one and mixes in the other."""
+    words = [counter >> 32 * n & 0xffffffff for n in range(4)]
+    for _ in range(rounds):
+        high0, low0 = divmod(words[0] * 0xd2511f53, 2**32)
+        high1, low1 = divmod(words[2] * 0xcd9e8d57, 2**32)
+        words = [high1 ^ words[1] ^ key % 2**32, low1, high0 ^ words[3] ^ key >> 32, low0]
+        key = (key + 0x9e3779b9) % 2**32 + ((key >> 32) + 0xbb67ae85) % 2**32 * 2**32
+    return words
+
+
+def philox_arguments():
+    rng = random.Random(3)
+    yield from ((0, 0), (2**128 - 1, 2**64 - 1))
+    yield 0x03707344_13198a2e_85a308d3_243f6a88, 0x299f31d0_a4093822  # Random123 has these three
+    yield from ((2 ** (32 * n), 0) for n in range(4))
+    yield from ((0, 2 ** (32 * n)) for n in range(2))
+    for _ in range(24):
+        yield rng.getrandbits(128), rng.getrandbits(64)
+
+
 def main():
     print(f"// Written by make_expected.py with mpmath {mpmath.__version__}.")
     print("#ifndef QKV_TESTS_SIMD_EXPECTED_H_")
     print("#define QKV_TESTS_SIMD_EXPECTED_H_\n")
+    print("#include <cstdint>\n")
     print("namespace qkv::test {\n")
     print("// Each value is the sum of two doubles.")
     print("struct ExpectedSinCos {")
@@ -71,6 +95,11 @@ def main():
     print("};")
     print("struct ExpectedPower {")
     print("  double base, n, d, high, low;")
+    print("};")
+    print("struct ExpectedPhilox {")
+    print("  std::uint32_t counter[4];")
+    print("  std::uint64_t key;")
+    print("  std::uint32_t word[4];")
     print("};\n")
     print("// clang-format off")
     print("inline constexpr ExpectedSinCos kExpectedSinCos[] = {")
@@ -81,6 +110,13 @@ def main():
     print("inline constexpr ExpectedPower kExpectedPowers[] = {")
     for base, n, d in powers():
         print(f"    {{{base.hex()}, {n}, {d}, {two_doubles(mpf(base) ** (mpf(n) / d))}}},")
+    print("};")
+    print("inline constexpr ExpectedPhilox kExpectedPhilox[] = {")
+    for counter, key in philox_arguments():
+        listed = [", ".join(f"0x{word:08x}" for word in words)
+                  for words in ([counter >> 32 * n & 0xffffffff for n in range(4)],
+                                philox(counter, key))]
+        print(f"    {{{{{listed[0]}}}, 0x{key:016x}, {{{listed[1]}}}}},")
     print("};")
     print("// clang-format on\n")
     print("}  // namespace qkv::test\n")

@@ -3,8 +3,10 @@
 #ifndef QKV_KERNELS_EXACT_FUNCTIONS_H_
 #define QKV_KERNELS_EXACT_FUNCTIONS_H_
 
+#include <array>
 #include <bit>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <limits>
@@ -83,6 +85,34 @@ inline double log(double x) {
   const double high = static_cast<double>(k) * 0x1.62e42feep-1;
   const double low = static_cast<double>(k) * 0x1.a39ef35793c76p-33;
   return high + (f - (s * (f - 2.0 * q) - low));
+}
+
+// Philox4x32-10 (Salmon, Moraes, Dror and Shaw 2011): four words of a counter and a key of 64 bits.
+inline std::array<std::uint32_t, 4> philox(std::array<std::uint32_t, 4> x, std::uint64_t key) {
+  for (std::uint32_t round = 0; round < 10; ++round) {
+    const std::uint64_t a = x[0] * std::uint64_t{0xd2511f53}, b = x[2] * std::uint64_t{0xcd9e8d57};
+    const std::uint32_t low_key = static_cast<std::uint32_t>(key) + round * 0x9e3779b9;
+    const std::uint32_t high_key = static_cast<std::uint32_t>(key >> 32) + round * 0xbb67ae85;
+    x = {static_cast<std::uint32_t>(b >> 32) ^ x[1] ^ low_key, static_cast<std::uint32_t>(b),
+         static_cast<std::uint32_t>(a >> 32) ^ x[3] ^ high_key, static_cast<std::uint32_t>(a)};
+  }
+  return x;
+}
+
+// floor(p * 2^32 + 1/2) for 0 <= p <= 1, in whole numbers: the product is exact.
+inline std::uint64_t dropout_threshold(double p) {
+  return (static_cast<std::uint64_t>(p * 0x1p33) + 1) / 2;
+}
+
+// Whether dropout keeps the pair of a query at position p(i) = `position` and key j. All numbers
+// modulo 2^32.
+inline bool dropout_keeps(std::uint64_t seed, std::int64_t j, std::int64_t position,
+                          std::int64_t head, std::int64_t stream, std::uint64_t threshold) {
+  const std::array<std::uint32_t, 4> words =
+      philox({static_cast<std::uint32_t>(j / 4), static_cast<std::uint32_t>(position),
+              static_cast<std::uint32_t>(head), static_cast<std::uint32_t>(stream)},
+             seed);
+  return words[static_cast<std::size_t>(j % 4)] >= threshold;
 }
 
 }  // namespace qkv::exact
