@@ -134,6 +134,16 @@ struct MaskBlock {
 };
 using BlockPredicate = std::function<Visibility(const MaskBlock&)>;
 
+// Dropout of weights (Srivastava et al. 2014), the same pairs in every call with the same seed: the
+// pair of query i of head h and key j has its own random word (Philox4x32-10 of j, p(i), h and the
+// sequence's stream), so neither batch, chunks nor threads change it. A dropped key is left out of
+// the weighted sum, not out of the softmax's; what is left is divided by 1 - probability.
+struct Dropout {
+  double probability = 0;  // 0 to 1
+  std::uint64_t seed = 0;
+  std::vector<std::int64_t> streams;  // one a sequence; default its number b
+};
+
 struct AttentionOptions {
   // -- The scores -------------------------------------------------------------------------------
   std::optional<double> scale;   // any finite number; default 1 / sqrt(d_qk), 1 if d_qk is 0
@@ -145,6 +155,8 @@ struct AttentionOptions {
   // can't keep out a NaN or Inf of the key, since NaN - inf is NaN: a mask or lengths can.
   TensorView bias;
   std::vector<float> sinks;  // one logit a query head, in the softmax's sum only; -inf: none
+
+  std::optional<Dropout> dropout;  // weights that are asked for are those before it
 
   // -- Which keys a query sees (all that are given must agree) ------------------------------------
   bool causal = false;  // j <= p

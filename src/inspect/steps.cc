@@ -109,7 +109,7 @@ Status compute_row_steps(const AttentionInputs& inputs, const RowIndex& index,
     if (key.live) key.weight = qkv::canonical(exact::weight_of(state, key.score));
   }
   for (std::int64_t c = 0; c < p.d_v(); ++c) {
-    made.out.push_back(qkv::canonical(exact::out_of(state, c)));
+    made.out.push_back(qkv::canonical(exact::out_of(state, c) * p.dropout_factor));
   }
   made.lse = qkv::canonical(exact::lse_of(state));
   steps = std::move(made);

@@ -180,7 +180,7 @@ void BackwardPlan::run_column(std::int64_t task, int slot) {
     }
     if (problem_.d_value.defined()) {
       kernel_.write_rows(problem_.d_value, at.sequence.buffer, at.head, first, count,
-                         result + count * key_stride, value_stride, 1.0f);
+                         result + count * key_stride, value_stride, p.dropout_factor);
     }
   }
   progress_.task_done();

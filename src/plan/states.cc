@@ -63,6 +63,9 @@ Status check_piece(const Problem& p) {
         "query_cu_seqlens, query_lengths: a state has one length of queries; make a state for each "
         "sequence");
   }
+  if (p.has_dropout()) {
+    return unsupported("dropout: a state can't carry its factor; leave it out, or use attention()");
+  }
   if (!p.options.sinks.empty()) {
     return invalid_argument("sinks: they join once, at the end; pass them to finish()");
   }

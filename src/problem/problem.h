@@ -39,6 +39,7 @@ struct KeyRange {
 // 1].
 struct RowResults {
   MutableTensorView out, lse, row_max, row_sum;
+  float out_factor = 1;  // out is multiplied by it at the end
 
   bool any() const {
     const auto asked = [](const MutableTensorView& view) {
@@ -66,8 +67,16 @@ struct Problem {
   std::int64_t sequences = 0;
   double scale64 = 1;  // not rounded: for float64
   float scale = 1;
+  std::uint64_t dropout_threshold = 0;  // pairs whose random word is less are dropped
+  float dropout_factor = 1;             // of the result: 1 / (1 - probability), 0 for 1
 
-  RowResults row_results() const { return {out, lse, row_max, row_sum}; }
+  RowResults row_results() const { return {out, lse, row_max, row_sum, dropout_factor}; }
+  bool has_dropout() const { return options.dropout.has_value(); }
+  // Word 3 of the random counter of a sequence's pairs.
+  std::int64_t dropout_stream(const Sequence& sequence) const {
+    const std::vector<std::int64_t>& streams = options.dropout->streams;
+    return streams.empty() ? sequence.index : streams[sequence.index];
+  }
   bool packed() const { return !options.query_cu_seqlens.empty(); }
   bool is_float64() const { return query.dtype == DType::kFloat64; }
   std::int64_t query_heads() const { return query.extents[1]; }

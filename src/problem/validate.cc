@@ -6,6 +6,7 @@
 
 #include "problem/checks.h"
 #include "problem/problem.h"
+#include "simd/philox.h"
 
 namespace qkv {
 namespace {
@@ -153,6 +154,26 @@ Status check_scores(Problem& p) {
   return {};
 }
 
+Status check_dropout(Problem& p) {
+  p.dropout_factor = 1;
+  if (!p.has_dropout()) return {};
+  const Dropout& dropout = *p.options.dropout;
+  if (!(dropout.probability >= 0 && dropout.probability <= 1)) {
+    return invalid_argument("dropout.probability: " + number_text(dropout.probability) +
+                            " is out of range; pass 0 to 1");
+  }
+  if (!dropout.streams.empty() &&
+      static_cast<std::int64_t>(dropout.streams.size()) != p.sequences) {
+    return invalid_argument("dropout.streams: " + to_string(dropout.streams.size()) +
+                            " entries for a batch of " + to_string(p.sequences) +
+                            "; pass one a sequence");
+  }
+  p.dropout_threshold = dropout_threshold(dropout.probability);
+  p.dropout_factor =
+      dropout.probability == 1 ? 0.0f : static_cast<float>(1 / (1 - dropout.probability));
+  return {};
+}
+
 Status check_packed(Problem& p) {
   const AttentionOptions& o = p.options;
   const std::pair<const char*, const std::vector<std::int64_t>*> both[] = {
@@ -254,8 +275,8 @@ Status check_positions(const Problem& p) {
                               " is out of range; pass 0 to 2^61, or leave it out for no bound");
     }
   }
-  const bool positions_matter = o.causal || o.window.left || o.window.right || o.score_mod ||
-                                o.mask_mod || !o.alibi_slopes.empty();
+  const bool positions_matter = o.dropout || o.causal || o.window.left || o.window.right ||
+                                o.score_mod || o.mask_mod || !o.alibi_slopes.empty();
   if (p.first_key != 0 && positions_matter && o.query_offset.empty()) {
     return invalid_argument(
         "query_offset: absent for a piece of the keys; positions need it, since the piece does not "
@@ -297,79 +318,11 @@ Status check_masks(Problem& p) {
 
 }  // namespace
 
-Status check_sinks(std::span<const float> sinks, std::int64_t heads) {
-  if (!sinks.empty() && static_cast<std::int64_t>(sinks.size()) != heads) {
-    return invalid_argument("sinks: " + to_string(sinks.size()) + " logits for " +
-                            to_string(heads) + " query heads; pass one a head");
-  }
-  for (float sink : sinks) {
-    if (!(sink < std::numeric_limits<float>::infinity())) {
-      return invalid_argument("sinks: " + to_string(sink) +
-                              " is not allowed; pass finite logits, or -inf for none");
-    }
-  }
-  return {};
-}
-
-Status check_view(const char* name, const TensorView& view) {
-  if (view.dtype > DType::kInt64) {
-    return invalid_argument(std::string(name) + ": type " +
-                            to_string(static_cast<int>(view.dtype)) +
-                            " is unknown; pass a value of DType");
-  }
-  if (view.rank > kMaxRank) {
-    return invalid_argument(std::string(name) + ": rank " + to_string(view.rank) +
-                            " is too large; pass 4 dimensions at most");
-  }
-  constexpr std::int64_t kMaxElements = std::int64_t{1} << 58;
-  std::int64_t elements = 1, reach = 0;
-  for (int axis = 0; axis < view.rank; ++axis) {
-    const std::int64_t extent = view.extents[axis], stride = view.strides[axis];
-    if (extent < 0) {
-      return invalid_argument(std::string(name) + ": shape " + shape_string(view) +
-                              " has a negative extent; extents are 0 or more");
-    }
-    std::int64_t axis_reach = 0;
-    if ((extent != 0 && elements > kMaxElements / extent) ||
-        (extent > 1 && (__builtin_mul_overflow(stride, extent - 1, &axis_reach) ||
-                        axis_reach == std::numeric_limits<std::int64_t>::min() ||
-                        std::abs(axis_reach) > kMaxElements - reach))) {
-      return invalid_argument(std::string(name) + ": shape " + shape_string(view) +
-                              " with its strides spans more than 2^58 elements; pass a smaller "
-                              "tensor");
-    }
-    elements *= extent;
-    reach += std::abs(axis_reach);
-  }
-  return {};
-}
-
-Status broadcast_to_scores(const char* name, const TensorView& view, const Problem& p,
-                           TensorView& result) {
-  const Extents to = {p.query.extents[0], p.query_heads(), p.queries(), p.keys()};
-  if (Status s = check_view(name, view); !s.ok()) return s;
-  result = to_rank4(view);
-  for (int axis = 0; axis < kMaxRank; ++axis) {
-    if (result.extents[axis] == to[axis]) continue;
-    if (result.extents[axis] != 1) {
-      TensorView target;
-      target.rank = kMaxRank;
-      target.extents = to;
-      return invalid_argument(
-          std::string(name) + ": shape " + shape_string(view) +
-          " does not broadcast to [batch, query heads, queries, keys] = " + shape_string(target) +
-          "; dimensions are matched from the right and must be equal or 1");
-    }
-    result.extents[axis] = to[axis];
-    result.strides[axis] = 0;
-  }
-  return {};
-}
-
 Status validate(Problem& p) {
   if (Status s = check_inputs(p); !s.ok()) return s;
   if (Status s = check_scores(p); !s.ok()) return s;
   if (Status s = check_packed(p); !s.ok()) return s;
+  if (Status s = check_dropout(p); !s.ok()) return s;
   if (Status s = check_lengths(p); !s.ok()) return s;
   if (Status s = check_positions(p); !s.ok()) return s;
   if (Status s = check_masks(p); !s.ok()) return s;

@@ -344,6 +344,14 @@ void RandomProblem::draw_scores() {
       o.alibi_slopes.push_back(static_cast<float>(generator_.normal()));
     }
   }
+  if (const int dropout = level("dropout", {"none", "none", "none", "none", "none", "none", "none",
+                                            "none", "none", "some", "streams", "all"});
+      dropout >= 9) {
+    o.dropout = Dropout{dropout == 11 ? 1.0 : generator_.random(), seed_ * 0x9e3779b97f4a7c15, {}};
+    for (std::int64_t b = 0; b < batch_ && dropout == 10; ++b) {
+      o.dropout->streams.push_back(pick(1000) - 3);
+    }
+  }
   const int sinks = level("sinks", {"none", "none", "given", "some -inf"});
   for (std::int64_t h = 0; h < query_heads_ && sinks >= 2; ++h) {
     o.sinks.push_back(sinks == 3 && pick(2) == 0 ? -kInf

@@ -50,6 +50,7 @@ Call part_of(const Problem& p, const Sequence& s, std::int64_t begin, std::int64
   o.mask = o.bias = TensorView();
   if (p.mask.defined()) o.mask = columns(rows(p.mask), 3);
   if (p.bias.defined()) o.bias = columns(rows(p.bias), 3);
+  if (o.dropout) o.dropout->streams = {p.dropout_stream(s)};
   // The sequence keeps its number in the eyes of callbacks.
   const std::int64_t index = s.index;
   if (p.options.score_mod) {
@@ -157,6 +158,7 @@ const char* name_of(Way way) {
 bool compute(const Problem& p, Way way, const ExecutionOptions& execution, CallerMode mode,
              std::uint64_t seed) {
   Runner runner(p, execution, mode, seed);
+  if (way == Way::kStates && p.has_dropout()) way = Way::kRows;  // states have no dropout
   if (way == Way::kBatch) {
     runner.run({p.inputs, p.outputs, p.options});
     return runner.unchanged();

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "kernels/attention/dot-inl.h"
+#include "kernels/attention/dropout-inl.h"
 #include "kernels/attention/scores-inl.h"
 #include "kernels/attention/scratch.h"
 #include "kernels/attention/states-inl.h"
@@ -92,8 +93,12 @@ class FewRows {
     const ScoreBlock block{s_, kLine, 1, rows_.rows, rows_.rows, keys};
     if (has_modifiers(p_)) modify_scores(p_, rows_, places_, block);
     if (live != Live::kAll) hide_masked(block, words);
-    for (int r = 0; r < rows_.rows; ++r)
+    for (int r = 0; r < rows_.rows; ++r) {
       words[r] = weigh(s_ + r * kLine, count, x + r * stride_, r);
+      if (p_.has_dropout()) {
+        words[r] &= kept_word(p_, rows_.sequence, rows_.heads[r], places_.positions[r], keys);
+      }
+    }
     const FloatRows v = float_rows(p_.value, rows_.sequence.buffer, rows_.key_head,
                                    rows_.sequence.key_row(keys.begin), count, value_rows_);
     switch (rows_.rows) {

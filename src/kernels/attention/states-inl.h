@@ -75,9 +75,9 @@ QKV_INLINE V canonical(V x) {
   return select(equal(x, x), x + zero(), set(std::bit_cast<float>(kCanonicalNaN32)));
 }
 
-// out[c] = o[c] / l, rounded to out's type.
+// out[c] = o[c] / l * factor, rounded to out's type.
 inline void write_row(const MutableTensorView& out, std::int64_t offset, const float* state,
-                      std::int64_t d_v) {
+                      std::int64_t d_v, float factor) {
   const float l = state[1];
   const float* o = state + kStateValues;
   const bool empty = l == 0;
@@ -89,7 +89,7 @@ inline void write_row(const MutableTensorView& out, std::int64_t offset, const f
 #endif
   const bool plain = out.dtype == DType::kFloat32 && out.strides[3] == 1;
   for (std::int64_t c = 0; c < d_v; c += kLanes) {
-    const V result = empty ? zero() : canonical(divide(load(o + c)));
+    const V result = empty ? zero() : canonical(divide(load(o + c)) * set(factor));
     if (plain && c + kLanes <= d_v) {
       store(result, static_cast<float*>(out.data) + offset + c);
       continue;
@@ -104,13 +104,14 @@ inline void write_row(const MutableTensorView& out, std::int64_t offset, const f
 
 inline void finish_rows(const RowResults& results, const RowTile& tile, const float* states,
                         std::int64_t d_v) {
-  const auto& [out, lse, row_max, row_sum] = results;
+  const auto& [out, lse, row_max, row_sum, out_factor] = results;
   const std::int64_t stride = state_stride(d_v);
   for (int r = 0; r < tile.rows; ++r) {
     const float* state = states + r * stride;
     const std::int64_t row = tile.sequence.query_begin + tile.queries[r];
     if (out.defined()) {
-      write_row(out, offset_of(out, tile.sequence.buffer, tile.heads[r], row, 0), state, d_v);
+      write_row(out, offset_of(out, tile.sequence.buffer, tile.heads[r], row, 0), state, d_v,
+                out_factor);
     }
     if (lse.defined()) {
       const double value = state[1] == 0 ? -std::numeric_limits<double>::infinity()

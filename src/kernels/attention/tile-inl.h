@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "kernels/attention/dot-inl.h"
+#include "kernels/attention/dropout-inl.h"
 #include "kernels/attention/scores-inl.h"
 #include "kernels/attention/scratch.h"
 #include "kernels/attention/states-inl.h"
@@ -212,12 +213,17 @@ class Tile {
                                    rows_.sequence.key_row(keys.begin), count, buffers_.value_rows);
     bool clean = true;  // no score is -inf: nothing is masked
     for (int n = 0; n < QV; ++n) clean = clean && all(less(set(-kInfinity), bounds.low[n]));
-    const bool selecting = !clean && !all_finite(v, count, d_v_);
+    const bool dropping = p_.has_dropout();
+    const bool selecting = (!clean || dropping) && !all_finite(v, count, d_v_);
     V a[QV];
     if (clean) {
       add_weights<false>(count, bounds, x, a, zero());
     } else {
       add_weights<true>(count, bounds, x, a, set(selecting ? kMaskedWeight : 0.0f));
+    }
+    if (dropping) {
+      drop_weights(p_, rows_, places_, keys, QV, buffers_.s, kRows,
+                   set(selecting ? kMaskedWeight : 0.0f));
     }
     std::int64_t c = 0;
     if (selecting) {

@@ -35,6 +35,7 @@ void add_block(RowState& state, const Pair& row, KeyRange keys, Observer* observ
   for (LiveKey& key : block.live) {
     key.exp = exp(key.s - m);
     l = l + key.exp;
+    if (!kept(p, row.sequence, row.head, row.position, key.j)) continue;
     for (std::size_t c = 0; c < o.size(); ++c) {
       const auto column = static_cast<std::int64_t>(c);
       const std::int64_t at = offset_of(p.value, b, kv, row.sequence.key_row(key.j), column);
@@ -81,7 +82,8 @@ void finish_row(const Pair& row, const RowState& state) {
   const std::int64_t b = row.sequence.buffer;
   if (p.out.defined()) {
     for (std::int64_t c = 0; c < p.d_v(); ++c) {
-      store_result(p.out, offset_of(p.out, b, row.head, row.query_row(), c), out_of(state, c));
+      store_result(p.out, offset_of(p.out, b, row.head, row.query_row(), c),
+                   out_of(state, c) * p.dropout_factor);
     }
   }
   const std::pair<const MutableTensorView*, float> numbers[] = {

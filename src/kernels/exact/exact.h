@@ -55,7 +55,8 @@ RowState merge(const RowState& x, const RowState& y);
 RowState final_state(const Problem& p, const Sequence& sequence, std::int64_t head, std::int64_t i,
                      Observer* observer = nullptr);
 
-// What a final state says (rule 6): an element of `out`, LSE, and the weight of a live key.
+// What a final state says (rule 6): an element of `out` before dropout's factor, LSE, and the
+// weight of a live key.
 float out_of(const RowState& state, std::int64_t column);
 float lse_of(const RowState& state);
 float weight_of(const RowState& state, float s);

@@ -61,6 +61,7 @@ struct RowNumbers {
 // The gradients of one pair. `live` is false for a masked pair, which takes part in nothing.
 struct PairGradient {
   bool live = false;
+  bool kept;      // by dropout
   float weight;   // p
   float d_final;  // g: of the final score, and so of the bias
   float d_score;  // ds: of the scaled dot product
@@ -83,7 +84,7 @@ class Gradients {
     for (std::int64_t kv = 0; kv < p_.key_heads(); ++kv) {
       for (std::int64_t j = s.first_key; j < s.end_key; ++j) {
         d_key_row(s, kv, j, g_.d_key, p_.query, p_.scale, true);
-        d_key_row(s, kv, j, g_.d_value, g_.d_out, 1.0f, false);
+        d_key_row(s, kv, j, g_.d_value, g_.d_out, p_.dropout_factor, false);
       }
     }
     if (g_.d_sinks.defined()) add_to_sinks(s);
@@ -114,7 +115,7 @@ class Gradients {
     const RowState state = final_state(p_, s, head, i);
     Sums out(static_cast<std::size_t>(p_.d_v()));
     for (std::size_t c = 0; c < out.size(); ++c) {
-      out[c] = canonical(out_of(state, static_cast<std::int64_t>(c)));
+      out[c] = canonical(out_of(state, static_cast<std::int64_t>(c)) * p_.dropout_factor);
     }
     return {state.m, state.l, times_d_out(TensorView(out.data(), {1, 1, 1, p_.d_v()}), 0), d_lse};
   }
@@ -128,10 +129,12 @@ class Gradients {
     if (final_score == -kInfinity) return result;
     result.live = true;
     const RowNumbers& row = numbers(s, head, i);
-    const float d_weight =
+    result.kept = kept(p_, s, head, at.position, j);
+    const float d_kept =
         dot(g_.d_out, offset_of(g_.d_out, s.buffer, head, at.query_row(), 0), g_.d_out.strides[3],
             p_.value, offset_of(p_.value, s.buffer, p_.key_head(head), at.key_row(), 0),
             p_.value.strides[3], p_.d_v());
+    const float d_weight = result.kept ? d_kept * p_.dropout_factor : 0.0f;
     result.weight = exp(final_score - row.m) / row.l;
     result.d_final = result.weight * ((d_weight - row.d) + row.d_lse);
     result.d_score = through_mods(at, capped(at, t), result.d_final);
@@ -184,7 +187,7 @@ class Gradients {
     for (std::int64_t head = kv * p_.group(); head < (kv + 1) * p_.group(); ++head) {
       const Sums sums = tree_sum(0, s.queries, rows.extents[3], [&](std::int64_t i, Sums& b) {
         const PairGradient at = pair(s, head, i, j);
-        if (!at.live) return;
+        if (!at.live || (!of_score && !at.kept)) return;
         add_products(b, of_score ? at.d_score : at.weight, rows, s, head, s.query_begin + i);
       });
       if (total) {

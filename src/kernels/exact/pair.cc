@@ -80,4 +80,12 @@ bool masked(const Pair& at) {
   return live == 0;
 }
 
+bool kept(const Problem& p, const Sequence& sequence, std::int64_t head, std::int64_t position,
+          std::int64_t j) {
+  if (!p.has_dropout()) return true;
+  const Dropout& dropout = *p.options.dropout;
+  return dropout_keeps(dropout.seed, j, position, head, p.dropout_stream(sequence),
+                       dropout_threshold(dropout.probability));
+}
+
 }  // namespace qkv::exact

@@ -33,6 +33,10 @@ float score(const Pair& at, float t);
 // Rule 2, as far as it is not decided by visible_keys() or by the score.
 bool masked(const Pair& at);
 
+// Does dropout, if there is any, leave the pair in the weighted sum?
+bool kept(const Problem& p, const Sequence& sequence, std::int64_t head, std::int64_t position,
+          std::int64_t j);
+
 }  // namespace qkv::exact
 
 #endif  // QKV_KERNELS_EXACT_PAIR_H_

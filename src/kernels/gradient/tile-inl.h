@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "kernels/attention/dot-inl.h"
+#include "kernels/attention/dropout-inl.h"
 #include "kernels/attention/scores-inl.h"
 #include "kernels/attention/scratch.h"
 #include "kernels/gradient/products-inl.h"
@@ -19,8 +20,8 @@ inline std::int64_t gradient_scratch_floats(const GradientProblem& g) {
   const std::int64_t of_rows =
       kGradientRows * (row_stride(p.d_qk()) + row_stride(p.d_v()) + p.d_qk() + 2 * p.d_v());
   const std::int64_t of_keys = kBlock * (p.d_qk() + p.d_v());
-  return of_rows + of_keys + 4 * kBlock * kGradientRows + kGradientRows +
-         12 * Scratch::kAlignFloats;
+  return of_rows + of_keys + 5 * kBlock * kGradientRows + kGradientRows +
+         13 * Scratch::kAlignFloats;
 }
 
 class GradientWork {
@@ -47,6 +48,7 @@ class GradientWork {
     value_rows_ = scratch.floats(kBlock * p_.d_v());
     s_ = scratch.floats(kBlock * kGradientRows);
     capped_ = scratch.floats(kBlock * kGradientRows);
+    kept_ = scratch.floats(kBlock * kGradientRows);
     weights_ = scratch.floats(kBlock * kGradientRows);
     gradients_ = scratch.floats(kBlock * kGradientRows);
     d_lse_ = scratch.floats(kGradientRows);
@@ -121,6 +123,7 @@ class GradientWork {
     const bool hides = dots(query_lanes_, p_.d_qk(), k, count, p_.scale, s_);
     dots(d_out_lanes_, p_.d_v(), v, count, 1.0f, gradients_);
     const bool may_hide = hides || live != Live::kAll || has_modifiers(p_);
+    if (p_.has_dropout()) drop_d_weights(keys);
     modify(keys, live, words);
     if (may_hide) {
       pair_gradients<true>(count);
@@ -137,8 +140,13 @@ class GradientWork {
     through_mods(keys, may_hide);
     float* d_key = sums_.d_key == nullptr ? nullptr : sums_.d_key + at * query_stride_;
     float* d_value = sums_.d_value == nullptr ? nullptr : sums_.d_value + at * d_out_stride_;
-    // 0 * Inf is NaN, so masked pairs must then be left out one by one.
-    if (may_hide && !(all_finite(k, count, p_.d_qk()) && rows_are_finite())) {
+    if (p_.has_dropout()) {
+      for (int n = 0; n < count * kGradientRows; ++n) {
+        if (kept_[n] == 0.0f) weights_[n] = 0.0f;
+      }
+    }
+    // 0 * Inf is NaN, so masked and dropped pairs must then be left out one by one.
+    if ((may_hide || p_.has_dropout()) && !(all_finite(k, count, p_.d_qk()) && rows_are_finite())) {
       add_selecting(count, k, d_key, d_value);
       return;
     }
@@ -151,6 +159,16 @@ class GradientWork {
     if (d_value != nullptr) {
       add_d_keys(weights_, count, rows_.rows, d_outs_, d_out_stride_, d_value);
     }
+  }
+
+  // The gradient of a kept weight is multiplied by dropout's factor, that of a dropped one is +0.
+  void drop_d_weights(KeyRange keys) {
+    const V factor = set(p_.dropout_factor);
+    for_kept(p_, rows_, places_, keys, vectors_, [&](int key, int v, M kept) {
+      const std::int64_t place = key * kGradientRows + v * kLanes;
+      store(select(kept, load(gradients_ + place) * factor, zero()), gradients_ + place);
+      store(select(kept, set(1.0f), zero()), kept_ + place);
+    });
   }
 
   ScoreBlock score_block(KeyRange keys) const {
@@ -277,19 +295,21 @@ class GradientWork {
         }
       }
     }
-    add_rows_selecting(count, gradients_, queries_, query_stride_, p_.d_qk(), d_key);
-    add_rows_selecting(count, weights_, d_outs_, d_out_stride_, p_.d_v(), d_value);
+    add_rows_selecting(count, gradients_, queries_, query_stride_, p_.d_qk(), false, d_key);
+    add_rows_selecting(count, weights_, d_outs_, d_out_stride_, p_.d_v(), p_.has_dropout(),
+                       d_value);
   }
 
   void add_rows_selecting(int count, const float* x, const float* rows, std::int64_t stride,
-                          std::int64_t d, float* sums) const {
+                          std::int64_t d, bool dropping, float* sums) const {
     for (int key = 0; sums != nullptr && key < count; ++key) {
       for (int block = 0; block < rows_.rows; block += kBlock) {
         const int end = std::min(block + static_cast<int>(kBlock), rows_.rows);
         for (std::int64_t c = 0; c < d; ++c) {
           float b = 0.0f;
           for (int r = block; r < end; ++r) {
-            if (is_live(key, r)) b = fma1(x[key * kGradientRows + r], rows[r * stride + c], b);
+            if (!is_live(key, r) || (dropping && kept_[key * kGradientRows + r] == 0.0f)) continue;
+            b = fma1(x[key * kGradientRows + r], rows[r * stride + c], b);
           }
           float& sum = sums[key * stride + c];
           sum = sum + b;
@@ -312,6 +332,7 @@ class GradientWork {
   float *query_lanes_, *d_out_lanes_;           // [d][kGradientRows]
   float *key_rows_, *value_rows_;               // [kBlock][d], if they can't be read in place
   float *s_, *capped_, *weights_, *gradients_;  // [kBlock][kGradientRows]
+  float* kept_;                                 // the same: 1, or 0 if dropped
   float* d_lse_;                                // [kGradientRows]
   bool rows_checked_ = false, rows_finite_ = false;
 };

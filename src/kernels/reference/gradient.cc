@@ -45,7 +45,8 @@ class KeyHead {
     for (std::int64_t j = sequence_.first_key; j < sequence_.end_key; ++j) {
       write(g_.d_key, key_head_, sequence_.key_row(j), d_key_.subspan(at(j, d_qk_)),
             static_cast<T>(p_.scale64));
-      write(g_.d_value, key_head_, sequence_.key_row(j), d_value_.subspan(at(j, d_v_)), T{1});
+      write(g_.d_value, key_head_, sequence_.key_row(j), d_value_.subspan(at(j, d_v_)),
+            dropout_factor<T>(p_));
     }
   }
 
@@ -91,9 +92,10 @@ class KeyHead {
       T out = 0;
       for (std::int64_t j = soft.keys.begin; j < soft.keys.end; ++j) {
         const T weight = weights_[static_cast<std::size_t>(j - soft.keys.begin)];
-        if (weight != kMasked<T>) out += weight * load_key(p_.value, row, j, c);
+        if (weight != kMasked<T> && row.kept(j)) out += weight * load_key(p_.value, row, j, c);
       }
-      sum += load_row(g_.d_out, row, c) * (soft.live ? out / soft.l : T{0});
+      sum +=
+          load_row(g_.d_out, row, c) * (soft.live ? out / soft.l * dropout_factor<T>(row.p) : T{0});
     }
     return sum;
   }
@@ -117,10 +119,12 @@ class KeyHead {
   }
 
   void add_pair(const Row<T>& row, std::int64_t j, T weight, T d, T d_lse) {
+    const bool kept = row.kept(j);
     T d_weight = 0;
     for (std::int64_t c = 0; c < d_v_; ++c) {
       d_weight += load_row(g_.d_out, row, c) * load_key(p_.value, row, j, c);
     }
+    d_weight = kept ? d_weight * dropout_factor<T>(row.p) : T{0};
     T d_score = weight * ((d_weight - d) + d_lse);
     if (g_.d_bias.defined()) {
       add(g_.d_bias,
@@ -141,7 +145,7 @@ class KeyHead {
       add(d_key_[at(j, d_qk_) + static_cast<std::size_t>(c)], d_score * load_row(p_.query, row, c),
           &LargestSums::d_key);
     }
-    for (std::int64_t c = 0; c < d_v_; ++c) {
+    for (std::int64_t c = 0; kept && c < d_v_; ++c) {
       add(d_value_[at(j, d_v_) + static_cast<std::size_t>(c)], weight * load_row(g_.d_out, row, c),
           &LargestSums::d_value);
     }

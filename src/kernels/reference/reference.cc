@@ -22,12 +22,13 @@ void attention_row(const Row<T>& row, std::span<T> scores) {
       T sum = 0;
       for (std::int64_t j = soft.keys.begin; j < soft.keys.end; ++j) {
         const T weight = scores[j - soft.keys.begin];
-        if (weight == kMasked<T>) continue;  // takes no part: 0 * NaN would be NaN
+        // A masked or dropped key takes no part: 0 * NaN would be NaN.
+        if (weight == kMasked<T> || !row.kept(j)) continue;
         sum += weight * row.load(p.value, offset_of(p.value, seq.buffer, p.key_head(row.head),
                                                     seq.key_row(j), c));
       }
       store_result(p.out, offset_of(p.out, seq.buffer, row.head, row.query_row(), c),
-                   soft.live ? sum / soft.l : T{0});
+                   soft.live ? sum / soft.l * dropout_factor<T>(row.p) : T{0});
     }
   }
   const bool empty = !soft.live && soft.l == 0;

@@ -10,6 +10,7 @@
 #include "kernels/reference/functions.h"
 #include "kernels/reference/reference.h"
 #include "problem/problem.h"
+#include "simd/philox.h"
 #include "tensor/element.h"
 
 namespace qkv::reference {
@@ -17,6 +18,14 @@ namespace qkv::reference {
 // T is the type of every operation: double, or float for the yardstick.
 template <class T>
 constexpr T kInfinity = std::numeric_limits<T>::infinity();
+
+// What dropout leaves of a result is multiplied by this.
+template <class T>
+T dropout_factor(const Problem& p) {
+  if (!p.has_dropout()) return 1;
+  const double left = 1 - p.options.dropout->probability;
+  return left == 0 ? T{0} : static_cast<T>(1 / left);
+}
 
 template <class T>
 struct Row {
@@ -64,6 +73,16 @@ struct Row {
     return s;
   }
 
+  // Does dropout, if there is any, leave key j in the weighted sum?
+  bool kept(std::int64_t j) const {
+    if (!p.has_dropout()) return true;
+    const std::uint32_t counter[4] = {
+        static_cast<std::uint32_t>(j / 4), static_cast<std::uint32_t>(position()),
+        static_cast<std::uint32_t>(head), static_cast<std::uint32_t>(p.dropout_stream(sequence))};
+    std::uint32_t word[4];
+    philox(counter, p.options.dropout->seed, word);
+    return word[j % 4] >= p.dropout_threshold;
+  }
   bool hidden(std::int64_t j, std::int64_t row) const {
     if (p.mask.defined() &&
         !load_bool(p.mask, offset_of(p.mask, sequence.buffer, head, query_row(), row))) {
