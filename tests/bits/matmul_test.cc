@@ -62,6 +62,64 @@ TEST(Matmul, HasTheBitsOfExact) {
   }
 }
 
+TEST(MatmulOverRows, HasTheBitsOfExact) {
+  random::Generator rng(15);
+  int products = 0;
+  for (std::int64_t rows : {0, 1, 31, 33, 65, 1024, 1025, 2050}) {
+    for (std::int64_t m : {0, 3, 64, 65}) {
+      for (std::int64_t n : {0, 1, 16, 17}) {
+        const std::vector<float> a = normal(rng, 2 * rows * m), b = normal(rng, rows * n);
+        const bool transposed = products % 2 == 1;
+        const TensorView a_view = transposed ? TensorView(a.data(), {2, m, rows}).transposed(1, 2)
+                                             : TensorView(a.data(), {2, rows, m});
+        const TensorView b_view(b.data(), {rows, n});  // broadcast
+        TensorView b_both(b.data(), {1, 2, rows, n});
+        b_both.strides[1] = 0;
+        std::vector<float> want(static_cast<std::size_t>(2 * m * n), 7.0f);
+        exact::matmul_over_rows(to_rank4(a_view), b_both,
+                                MutableTensorView(want.data(), {1, 2, m, n}));
+        for (Isa isa : usable_isas()) {
+          ExecutionOptions execution;
+          execution.isa = isa;
+          execution.threads = products % 4;  // 0: all
+          std::vector<float> got(want.size(), 7.0f);
+          matmul_over_rows(a_view, b_view, {got.data(), {2, m, n}}, execution);
+          ASSERT_TRUE(want.empty() ||
+                      std::memcmp(got.data(), want.data(), want.size() * sizeof(float)) == 0)
+              << name_of(isa) << " " << rows << " x " << m << " x " << n;
+        }
+        ++products;
+      }
+    }
+  }
+}
+
+TEST(MatmulOverRows, AgreesWithEigenInDouble) {
+  random::Generator rng(16);
+  const std::int64_t rows = 5000, m = 20, n = 30;
+  const std::vector<float> a = normal(rng, rows * m), b = normal(rng, rows * n);
+  using Matrix = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+  const Eigen::MatrixXd right =
+      Eigen::Map<const Matrix>(a.data(), rows, m).cast<double>().transpose() *
+      Eigen::Map<const Matrix>(b.data(), rows, n).cast<double>();
+  const Tensor got = matmul_over_rows({a.data(), {rows, m}}, {b.data(), {rows, n}});
+  for (std::int64_t i = 0; i < m; ++i) {
+    for (std::int64_t j = 0; j < n; ++j) {
+      EXPECT_NEAR(got.data<float>()[i * n + j], right(i, j), 2e-4);
+    }
+  }
+}
+
+TEST(MatmulOverRows, RefusesFactorsThatDontFit) {
+  const std::vector<float> numbers(12);
+  try {
+    (void)matmul_over_rows({numbers.data(), {3, 4}}, {numbers.data(), {4, 3}});
+    FAIL();
+  } catch (const InvalidArgument& error) {
+    EXPECT_STREQ(error.what(), "a [3, 4] and b [4, 3]: they must have the same number of rows");
+  }
+}
+
 TEST(Matmul, AgreesWithEigenInDouble) {
   random::Generator rng(6);
   const std::int64_t m = 70, k = 300, n = 90;

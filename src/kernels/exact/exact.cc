@@ -5,6 +5,7 @@
 
 #include "kernels/exact/functions.h"
 #include "kernels/exact/pair.h"
+#include "kernels/exact/tree_sum.h"
 #include "tensor/element.h"
 
 namespace qkv::exact {
@@ -191,6 +192,25 @@ void matmul(const TensorView& a, const TensorView& b, const MutableTensorView& o
           store_result(out, offset_of(out, x, y, m, n),
                        dot(a, offset_of(a, x, y, m, 0), a.strides[3], b, offset_of(b, x, y, 0, n),
                            b.strides[2], a.extents[3]));
+        }
+      }
+    }
+  }
+}
+
+void matmul_over_rows(const TensorView& a, const TensorView& b, const MutableTensorView& out) {
+  for (std::int64_t x = 0; x < out.extents[0]; ++x) {
+    for (std::int64_t y = 0; y < out.extents[1]; ++y) {
+      for (std::int64_t m = 0; m < out.extents[2]; ++m) {
+        const Sums sums = tree_sum(0, a.extents[2], out.extents[3], [&](std::int64_t r, Sums& s) {
+          const float factor = load_float(a, offset_of(a, x, y, r, m));
+          for (std::size_t n = 0; n < s.size(); ++n) {
+            const auto column = static_cast<std::int64_t>(n);
+            s[n] = fma(factor, load_float(b, offset_of(b, x, y, r, column)), s[n]);
+          }
+        });
+        for (std::size_t n = 0; n < sums.size(); ++n) {
+          store_result(out, offset_of(out, x, y, m, static_cast<std::int64_t>(n)), sums[n]);
         }
       }
     }

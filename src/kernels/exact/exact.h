@@ -67,6 +67,9 @@ void attention(const Problem& p);
 // out [.., M, N] = a [.., M, K] times b [.., K, N], all rank 4 with equal leading extents.
 void matmul(const TensorView& a, const TensorView& b, const MutableTensorView& out);
 
+// out [.., M, N] = the sum over rows of a [.., R, M] and b [.., R, N]: blocks, spans and the tree.
+void matmul_over_rows(const TensorView& a, const TensorView& b, const MutableTensorView& out);
+
 }  // namespace qkv::exact
 
 #endif  // QKV_KERNELS_EXACT_EXACT_H_
