@@ -64,6 +64,10 @@ QKV_INLINE U set_words(std::uint32_t x) { return hn::Set(DU(), x); }
 QKV_INLINE M at_least(U a, std::uint32_t bound) {
   return hn::RebindMask(D(), hn::Eq(hn::Max(a, hn::Set(DU(), bound)), a));
 }
+QKV_INLINE U bits_of(V x) { return hn::BitCast(DU(), x); }
+QKV_INLINE V with_bits(U x) { return hn::BitCast(D(), x); }
+// float of words read as signed numbers.
+QKV_INLINE V signed_to_float(U x) { return hn::ConvertTo(D(), hn::BitCast(DI(), x)); }
 // The halves of the 64-bit products a[lane] * b.
 struct Product {
   U high, low;

@@ -68,6 +68,9 @@ QKV_INLINE U load_words(const std::uint32_t* p) {
 QKV_INLINE void store_words(U v, std::uint32_t* p) { std::memcpy(p, &v, sizeof(v)); }
 QKV_INLINE U set_words(std::uint32_t x) { return U{x, x, x, x}; }
 QKV_INLINE M at_least(U a, std::uint32_t bound) { return a >= bound; }
+QKV_INLINE U bits_of(V x) { return reinterpret_cast<U>(x); }
+QKV_INLINE V with_bits(U x) { return reinterpret_cast<V>(x); }
+QKV_INLINE V signed_to_float(U x) { return __builtin_convertvector(reinterpret_cast<M>(x), V); }
 struct Product {
   U high, low;
 };

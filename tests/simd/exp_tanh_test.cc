@@ -6,6 +6,7 @@
 
 #include "kernels/exact/functions.h"
 #include "kernels/reference/functions.h"
+#include "simd/errors.h"
 #include "simd/functions.h"
 
 namespace qkv::test {
@@ -14,24 +15,6 @@ namespace {
 constexpr float kInf = std::numeric_limits<float>::infinity();
 constexpr float kLowest = -0x1.5d589ep+6f;  // exp of anything below is +0
 const float kNaN = std::numeric_limits<float>::quiet_NaN();
-
-std::uint32_t bits_of(float x) { return std::bit_cast<std::uint32_t>(x); }
-
-// |got - right| in units of the last place of float32 at `right`.
-double ulps(float got, double right) {
-  const int exponent = std::max(std::ilogb(right), -126);
-  return std::abs(double{got} - right) / std::ldexp(1.0, exponent - 23);
-}
-
-// Every `stride`-th float from `first` to `last` by bits, as long as it is a multiple of 16.
-std::vector<float> every(std::uint32_t first, std::uint32_t last, std::uint32_t stride) {
-  std::vector<float> x;
-  for (std::uint64_t bits = first; bits <= last; bits += stride) {
-    x.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
-  }
-  while (x.size() % 16 != 0) x.push_back(std::bit_cast<float>(last));
-  return x;
-}
 
 // All of [kLowest, -0], and the last 20,000 floats at either end one by one.
 std::vector<float> exp_arguments() {
@@ -59,26 +42,6 @@ std::vector<float> tanh_arguments() {
   const std::size_t count = x.size();
   for (std::size_t i = 0; i < count; ++i) x.push_back(-x[i]);
   return x;
-}
-
-// The largest error over x of `f`, in units of the last place.
-double largest_error(const std::vector<float>& x, const std::vector<float>& y,
-                     double (*right)(double), float& where) {
-  double largest = 0;
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    const double error = ulps(y[i], right(double{x[i]}));
-    if (!(error <= largest)) {  // NaN too
-      largest = error;
-      where = x[i];
-    }
-  }
-  return largest;
-}
-
-std::vector<float> map(const std::vector<float>& x, float (*f)(float)) {
-  std::vector<float> y;
-  for (float value : x) y.push_back(f(value));
-  return y;
 }
 
 TEST(ExactFunctions, ExpErrsByAtMost0Point9Ulp) {

@@ -26,6 +26,10 @@ inline V as_numbers(M mask) { return select(mask, set(1.0f), zero()); }
 
 QKV_TEST_UNARY(exp)
 QKV_TEST_UNARY(tanh)
+QKV_TEST_UNARY(exp_full)
+QKV_TEST_UNARY(erf)
+QKV_TEST_UNARY(log_float)
+QKV_TEST_UNARY(log1p)
 QKV_TEST_UNARY(abs)
 QKV_TEST_UNARY(bits_to_exponent)
 QKV_TEST_BINARY(less, as_numbers(less(a, b)))
@@ -116,6 +120,10 @@ inline test::VectorFunctions vector_functions(Isa isa) {
           .lanes = kLanes,
           .exp = exp_of,
           .tanh = tanh_of,
+          .exp_full = exp_full_of,
+          .erf = erf_of,
+          .log_float = log_float_of,
+          .log1p = log1p_of,
           .abs = abs_of,
           .bits_to_exponent = bits_to_exponent_of,
           .less = less_of,

@@ -20,7 +20,7 @@ struct VectorFunctions {
   int lanes;
   using Unary = void (*)(const float* x, float* y, std::size_t n);
   using Binary = void (*)(const float* a, const float* b, float* y, std::size_t n);
-  Unary exp, tanh, abs, bits_to_exponent;
+  Unary exp, tanh, exp_full, erf, log_float, log1p, abs, bits_to_exponent;
   Binary less, equal, max_number, min_number, copy_sign, add, multiply, divide;
   void (*fma)(const float* a, const float* b, const float* c, float* y, std::size_t n);
   void (*select)(const float* mask, const float* yes, const float* no, float* y, std::size_t n);

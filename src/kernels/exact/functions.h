@@ -3,6 +3,7 @@
 #ifndef QKV_KERNELS_EXACT_FUNCTIONS_H_
 #define QKV_KERNELS_EXACT_FUNCTIONS_H_
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
@@ -27,15 +28,18 @@ inline float fma(float a, float b, float c) {
   return static_cast<float>(std::bit_cast<double>(bits));
 }
 
-// For x <= 0 and NaN; at most 0.9 ulp (every float32 was tried). exp(x) = 2^n exp(r), r = x - n
-// ln 2.
-inline float exp(float x) {
-  if (x != x) return x;
-  if (x < -0x1.5d589ep+6f) return 0.0f;  // below 2^-126
-  // Adding 1.5 * 2^23 leaves the nearest integer in the low bits; 127 is the exponent's bias.
-  constexpr float kMagic = 0x1.8p+23f + 127.0f;
-  const float t = fma(x, 0x1.715476p+0f, kMagic);
-  const float n = t - kMagic;
+inline float power_of_two(std::int32_t n) {  // -126 <= n <= 127
+  return std::bit_cast<float>(static_cast<std::uint32_t>(n + 127) << 23);
+}
+
+// exp(x) = 2^n y with y = exp(r), r = x - n ln 2.
+struct ExpParts {
+  float y;
+  std::int32_t n;
+};
+inline ExpParts exp_parts(float x) {
+  constexpr float kMagic = 0x1.8p+23f + 127.0f;  // adding it rounds to the nearest integer
+  const float n = fma(x, 0x1.715476p+0f, kMagic) - kMagic;
   float r = fma(n, -0x1.62e4p-1f, x);
   r = fma(n, -0x1.7f7d1cp-20f, r);
   float y = 0x1.694cc6p-10f;
@@ -43,7 +47,23 @@ inline float exp(float x) {
        {0x1.123986p-7f, 0x1.555a26p-5f, 0x1.555492p-3f, 0x1.fffffap-2f, 1.0f, 1.0f}) {
     y = fma(y, r, coefficient);
   }
-  return y * std::bit_cast<float>(std::bit_cast<std::uint32_t>(t) << 23);
+  return {y, static_cast<std::int32_t>(n)};
+}
+
+// For x <= 0 and NaN; at most 0.9 ulp (every float32 was tried).
+inline float exp(float x) {
+  if (x != x) return x;
+  if (x < -0x1.5d589ep+6f) return 0.0f;  // below 2^-126
+  const auto [y, n] = exp_parts(x);
+  return y * power_of_two(n);
+}
+
+// For any x; at most 0.9 ulp (every float32 was tried here, too, and below).
+inline float exp_full(float x) {
+  if (!(x > 0)) return exp(x);
+  if (x > 0x1.62e42ep+6f) return std::numeric_limits<float>::infinity();
+  const auto [y, n] = exp_parts(x);
+  return y * power_of_two(n / 2) * power_of_two(n - n / 2);  // n may be 128
 }
 
 // At most 1.5 ulp.
@@ -62,6 +82,70 @@ inline float tanh(float x) {
     y = 1.0f - (2.0f * e) / (1.0f + e);
   }
   return std::copysign(y, x);
+}
+
+// At most 1.11 ulp.
+inline float erf(float x) {
+  if (std::abs(x) < 1.0f) {
+    float q = 0x1.4771fcp-14f;
+    for (float coefficient : {-0x1.a3515ep-11f, 0x1.53f224p-8f, -0x1.b7f71ap-6f, 0x1.ce2ce6p-4f,
+                              -0x1.81273ep-2f, 0x1.06eba8p-3f}) {
+      q = fma(q, x * x, coefficient);
+    }
+    return fma(x, q, x);
+  }
+  if (x != x) return x;
+  const float b = std::min(std::abs(x), 4.0f);
+  float g = 0x1.b8c71ap-13f;
+  for (float coefficient :
+       {-0x1.a136ecp-9f, 0x1.755376p-6f, -0x1.ae79b8p-4f, -0x1.458dacp-1f, -0x1.20e3c6p+0f}) {
+    g = fma(g, b, coefficient);
+  }
+  return std::copysign(1.0f - exp(g * b), x);
+}
+
+// log(2^k (1 + f)) for f in [-1/3, 1/3].
+inline float log_of_parts(std::int32_t k, float f) {
+  float q = -0x1.07c894p-3f;
+  for (float coefficient : {0x1.1e678cp-3f, -0x1.f332f8p-4f, 0x1.1ed662p-3f, -0x1.559c44p-3f,
+                            0x1.99d044p-3f, -0x1.fffefcp-3f, 0x1.555506p-2f, -0.5f}) {
+    q = fma(q, f, coefficient);
+  }
+  return fma(static_cast<float>(k), 0x1.62e43p-1f, fma(f * f, q, f));
+}
+
+// z in [2/3, 4/3) and k of x = 2^k z, for 0 < x < inf.
+struct LogParts {
+  float z;
+  std::int32_t k;
+};
+inline LogParts log_parts(float x) {
+  std::int32_t k = 0;
+  for (; x < 0x1p-126f; x *= 2.0f) --k;  // subnormal
+  const auto bits = std::bit_cast<std::uint32_t>(x);
+  k += static_cast<std::int32_t>(bits >> 23) - 127;
+  const float z = std::bit_cast<float>((bits & 0x007fffff) | 0x3f800000);
+  return z < 0x1.555556p+0f ? LogParts{z, k} : LogParts{z * 0.5f, k + 1};
+}
+
+// At most 0.94 ulp, subnormal x too. -inf for 0 of either sign, NaN below.
+inline float log_float(float x) {
+  if (x != x || x == std::numeric_limits<float>::infinity()) return x;
+  if (x < 0) return std::numeric_limits<float>::quiet_NaN();
+  if (x == 0) return -std::numeric_limits<float>::infinity();
+  const auto [z, k] = log_parts(x);
+  return log_of_parts(k, z - 1.0f);
+}
+
+// At most 1.55 ulp. -inf for -1, NaN below.
+inline float log1p(float x) {
+  if (x == 0 || x != x || x == std::numeric_limits<float>::infinity()) return x;
+  if (x < -1) return std::numeric_limits<float>::quiet_NaN();
+  if (x == -1) return -std::numeric_limits<float>::infinity();
+  const auto [z, k] = log_parts(1.0f + x);
+  if (x > 0x1p+24f) return log_of_parts(k, z - 1.0f);
+  const float scale = power_of_two(-k);
+  return log_of_parts(k, fma(x, scale, scale - 1.0f));
 }
 
 // For x > 0, +inf and NaN, x not subnormal; at most 1 ulp of double. x = 2^k z with z in
