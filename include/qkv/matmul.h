@@ -17,8 +17,8 @@ void matmul(const TensorView& a, const TensorView& b, const MutableTensorView& o
 Tensor matmul(const TensorView& a, const TensorView& b, const ExecutionOptions& execution = {});
 
 // out [..., M, N] = a [..., R, M] transposed times b [..., R, N], in the order of sums over rows:
-// blocks of 32 rows are added up by fma from +0, the blocks of 1024 rows in order from +0, and those
-// as a binary tree. What the gradient of a weight matrix is, and exacter for many rows than
+// blocks of 32 rows are added up by fma from +0, the blocks of 1024 rows in order from +0, and
+// those as a binary tree. What the gradient of a weight matrix is, and exacter for many rows than
 // matmul(a.transposed(...), b), whose sums of 32 are added left to right.
 void matmul_over_rows(const TensorView& a, const TensorView& b, const MutableTensorView& out,
                       const ExecutionOptions& execution = {});

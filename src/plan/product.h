@@ -22,8 +22,8 @@ Status run_product(const TensorView& a, const TensorView& b, const MutableTensor
 // The same of a transposed times b, as a sum over their rows.
 Status infer_product_over_rows_shape(const TensorView& a, const TensorView& b,
                                      std::vector<std::int64_t>& shape);
-Status run_product_over_rows(const TensorView& a, const TensorView& b,
-                             const MutableTensorView& out, const ExecutionOptions& execution,
+Status run_product_over_rows(const TensorView& a, const TensorView& b, const MutableTensorView& out,
+                             const ExecutionOptions& execution,
                              const std::atomic<bool>* stop = nullptr);
 
 }  // namespace qkv
