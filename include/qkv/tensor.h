@@ -167,6 +167,7 @@ class Tensor {
   std::int64_t extent(int axis) const { return view_.extents[axis]; }
   std::int64_t size() const { return view_.size(); }
   const MutableTensorView& view() const { return view_; }
+  const std::shared_ptr<void>& storage() const { return storage_; }
   operator TensorView() const { return view_; }
   operator MutableTensorView() const { return view_; }
   // The first element. The caller names the type the tensor has; row-major if `allocate` made it.

@@ -6,6 +6,7 @@
 
 #include "kernels/attention/kernel.h"
 #include "kernels/gradient/kernel.h"
+#include "kernels/layers/kernel.h"
 #include "kernels/matmul/kernel.h"
 
 namespace qkv {
@@ -16,6 +17,7 @@ struct KernelSet {
   bool (*usable)();  // can this machine run it?
   AttentionKernel attention;
   GradientKernel gradient;
+  LayerKernel layers;
   MatmulKernel matmul;
 };
 

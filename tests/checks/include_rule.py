@@ -25,6 +25,7 @@ MAY_INCLUDE = {
     "src/inspect/": [PUBLIC, "src/tensor/", "src/problem/", "src/kernels/exact/",
                      "src/simd/float_environment.h"],
     "src/positions/": [PUBLIC, "src/tensor/", "src/problem/", "src/simd/"],
+    "src/nn/": [PUBLIC, "src/kernels/registry.h", "src/plan/", "src/simd/"],
     "src/api/": [PUBLIC, "src/"],
     "src/random/": [PUBLIC, "src/tensor/"],
     "apps/": [PUBLIC, "apps/"],

@@ -1,0 +1,140 @@
+#include <cmath>
+
+#include "qkv/nn.h"
+
+namespace qkv::nn {
+namespace {
+
+Parameter& weight_of(Parameters& parameters, const std::string& name, std::int64_t in,
+                     std::int64_t out, random::Generator& rng, double gain) {
+  const std::int64_t shape[] = {out, in};
+  return parameters.add_normal(name + ".weight", shape,
+                               in == 0 ? 0 : gain / std::sqrt(static_cast<double>(in)), rng);
+}
+
+HeadSizes completed(HeadSizes sizes) {
+  if (sizes.key_heads == 0) sizes.key_heads = sizes.heads;
+  if (sizes.d_head == 0 && sizes.heads > 0) sizes.d_head = sizes.d / sizes.heads;
+  return sizes;
+}
+
+}  // namespace
+
+Linear::Linear(Parameters& parameters, const std::string& name, std::int64_t in, std::int64_t out,
+               random::Generator& rng, bool bias, double gain)
+    : weight_(&weight_of(parameters, name, in, out, rng, gain)) {
+  if (bias) bias_ = &parameters.add(name + ".bias", std::span(&out, 1), false);
+}
+
+Var Linear::operator()(Tape& tape, Var x) const {
+  const Var weight = tape.parameter(*weight_);
+  return tape.linear(x, weight, bias_ == nullptr ? Var() : tape.parameter(*bias_));
+}
+
+Embedding::Embedding(Parameters& parameters, const std::string& name, std::int64_t count,
+                     std::int64_t d, random::Generator& rng, double deviation) {
+  const std::int64_t shape[] = {count, d};
+  table_ = &parameters.add_normal(name + ".weight", shape, deviation, rng);
+  table_->decays = false;
+}
+
+Var Embedding::operator()(Tape& tape, std::span<const std::int64_t> ids,
+                          std::span<const std::int64_t> shape) const {
+  return tape.embedding(tape.parameter(*table_), ids, shape);
+}
+
+LayerNorm::LayerNorm(Parameters& parameters, const std::string& name, std::int64_t d)
+    : gain_(&parameters.add_ones(name + ".gain", std::span(&d, 1))),
+      bias_(&parameters.add(name + ".bias", std::span(&d, 1), false)) {}
+
+Var LayerNorm::operator()(Tape& tape, Var x) const {
+  const Var gain = tape.parameter(*gain_), bias = tape.parameter(*bias_);
+  return tape.layer_norm(x, gain, bias);
+}
+
+RmsNorm::RmsNorm(Parameters& parameters, const std::string& name, std::int64_t d)
+    : gain_(&parameters.add_ones(name + ".gain", std::span(&d, 1))) {}
+
+Var RmsNorm::operator()(Tape& tape, Var x) const {
+  return tape.rms_norm(x, tape.parameter(*gain_));
+}
+
+Mlp::Mlp(Parameters& parameters, const std::string& name, std::int64_t d, std::int64_t hidden,
+         Activation activation, random::Generator& rng, double out_gain)
+    : activation_(activation),
+      gate_(activation == Activation::kSilu
+                ? std::optional<Linear>(std::in_place, parameters, name + ".gate", d, hidden, rng)
+                : std::nullopt),
+      up_(parameters, name + ".up", d, hidden, rng),
+      down_(parameters, name + ".down", hidden, d, rng, true, out_gain) {}
+
+Var Mlp::operator()(Tape& tape, Var x) const {
+  if (!gate_) return down_(tape, tape.gelu(up_(tape, x)));
+  const Var gate = tape.silu((*gate_)(tape, x));
+  return down_(tape, tape.multiply(gate, up_(tape, x)));
+}
+
+MultiHeadAttention::MultiHeadAttention(Parameters& parameters, const std::string& name,
+                                       const HeadSizes& sizes, random::Generator& rng, bool bias,
+                                       double out_gain)
+    : sizes_(completed(sizes)),
+      query_(parameters, name + ".query", sizes_.d, sizes_.heads * sizes_.d_head, rng, bias),
+      key_(parameters, name + ".key", sizes_.d, sizes_.key_heads * sizes_.d_head, rng, bias),
+      value_(parameters, name + ".value", sizes_.d, sizes_.key_heads * sizes_.d_head, rng, bias),
+      out_(parameters, name + ".out", sizes_.heads * sizes_.d_head, sizes_.d, rng, bias, out_gain) {
+}
+
+Var MultiHeadAttention::operator()(Tape& tape, Var x, Var other, const Extras& extras) const {
+  const TensorView of_x = tape.value(x), of_other = tape.value(other);
+  if (tape.status().ok() && (of_x.rank != 3 || of_other.rank != 3)) {
+    tape.fail(invalid_argument("attention: tokens " + shape_string(of_x) + " and " +
+                               shape_string(of_other) + " must be [batch, tokens, d]"));
+  }
+  if (!tape.status().ok()) return {};
+  const auto heads = [&](Var joined, const TensorView& like, std::int64_t count) {
+    const std::int64_t shape[] = {like.extents[0], like.extents[1], count, sizes_.d_head};
+    return tape.reshape(joined, shape);
+  };
+  Var q = heads(query_(tape, x), of_x, sizes_.heads);
+  Var k = heads(key_(tape, other), of_other, sizes_.key_heads);
+  const Var v = heads(value_(tape, other), of_other, sizes_.key_heads);
+  if (extras.rotate) {
+    q = extras.rotate(tape, q);
+    k = extras.rotate(tape, k);
+  }
+  last_query_ = q;
+  last_key_ = k;
+  const Var mixed = tape.attention(q, k, v, extras.options, extras.bias);
+  const std::int64_t shape[] = {of_x.extents[0], of_x.extents[1], sizes_.heads * sizes_.d_head};
+  return out_(tape, tape.reshape(mixed, shape));
+}
+
+Block::Block(Parameters& parameters, const std::string& name, const HeadSizes& sizes,
+             std::int64_t hidden, random::Generator& rng, double out_gain)
+    : norm_attention_(parameters, name + ".norm_attention", sizes.d),
+      norm_mlp_(parameters, name + ".norm_mlp", sizes.d),
+      attention_(parameters, name + ".attention", sizes, rng, false, out_gain),
+      mlp_(parameters, name + ".mlp", sizes.d, hidden, Activation::kGelu, rng, out_gain) {}
+
+Var Block::operator()(Tape& tape, Var x, const MultiHeadAttention::Extras& extras) const {
+  x = tape.add(x, attention_(tape, norm_attention_(tape, x), extras));
+  return tape.add(x, mlp_(tape, norm_mlp_(tape, x)));
+}
+
+CrossBlock::CrossBlock(Parameters& parameters, const std::string& name, const HeadSizes& sizes,
+                       std::int64_t hidden, random::Generator& rng, double out_gain)
+    : norm_self_(parameters, name + ".norm_self", sizes.d),
+      norm_cross_(parameters, name + ".norm_cross", sizes.d),
+      norm_mlp_(parameters, name + ".norm_mlp", sizes.d),
+      self_(parameters, name + ".self", sizes, rng, false, out_gain),
+      cross_(parameters, name + ".cross", sizes, rng, false, out_gain),
+      mlp_(parameters, name + ".mlp", sizes.d, hidden, Activation::kGelu, rng, out_gain) {}
+
+Var CrossBlock::operator()(Tape& tape, Var x, Var encoded, const MultiHeadAttention::Extras& self,
+                           const MultiHeadAttention::Extras& cross) const {
+  x = tape.add(x, self_(tape, norm_self_(tape, x), self));
+  x = tape.add(x, cross_(tape, norm_cross_(tape, x), encoded, cross));
+  return tape.add(x, mlp_(tape, norm_mlp_(tape, x)));
+}
+
+}  // namespace qkv::nn
