@@ -2,7 +2,7 @@
 """qkv against PyTorch's scaled_dot_product_attention on this CPU: speed and accuracy, in one run.
 
     python3 -m venv venv && venv/bin/pip install torch==2.13.0
-    venv/bin/python bench/compare_torch.py [--threads 1] [--repeats 9] [--accuracy]
+    venv/bin/python bench/compare_torch.py [--threads 1] [--repeats 9] [--accuracy] [--gradients]
 
 Builds the shared C library into build/compare (cmake, ninja, g++) and calls it through ctypes.
 Repeats of both are interleaved, since machines are shared and noisy; ratios are of medians. The peak
@@ -52,6 +52,24 @@ class Outputs(ctypes.Structure):
                 ("out", ctypes.POINTER(Tensor)), ("rest", ctypes.c_int64 * 6)]
 
 
+class ForwardOutputs(ctypes.Structure):  # with what gradients start from
+    _fields_ = [("struct_size", ctypes.c_uint32), ("reserved", ctypes.c_uint32),
+                ("out", ctypes.POINTER(Tensor)), ("rest", ctypes.c_int64 * 6),
+                ("row_max", ctypes.POINTER(Tensor)), ("row_sum", ctypes.POINTER(Tensor))]
+
+
+class GradientInputs(ctypes.Structure):
+    _fields_ = [("struct_size", ctypes.c_uint32), ("reserved", ctypes.c_uint32)] + [
+        (name, ctypes.POINTER(Tensor)) for name in
+        ("query", "key", "value", "d_out", "d_lse", "out", "row_max", "row_sum", "lse")]
+
+
+class GradientOutputs(ctypes.Structure):
+    _fields_ = [("struct_size", ctypes.c_uint32), ("reserved", ctypes.c_uint32)] + [
+        (name, ctypes.POINTER(Tensor)) for name in
+        ("d_query", "d_key", "d_value", "d_bias", "d_sinks")]
+
+
 class Options(ctypes.Structure):  # only the first fields; the library takes a smaller struct
     _fields_ = [("struct_size", ctypes.c_uint32), ("causal", ctypes.c_int32)]
 
@@ -97,6 +115,46 @@ class Plan:
         return self.out
 
 
+class TrainingPlan:
+    """A forward and a backward plan on the memory of torch tensors."""
+
+    def __init__(self, library, query, key, value, d_out, causal, threads):
+        self.library = library
+        rows = query.shape[:3]
+        self.out = torch.empty_like(query)
+        self.numbers = [torch.empty(rows) for _ in range(2)]
+        self.gradients = [torch.empty_like(t) for t in (query, key, value)]
+        self.keep = (query, key, value, d_out)
+        self.structs = [Tensor(t) for t in (query, key, value, self.out, d_out, *self.gradients)]
+        for numbers in self.numbers:
+            struct = Tensor(numbers.unsqueeze(3))
+            struct.rank = 3
+            self.structs.append(struct)
+        q, k, v, out, d, d_q, d_k, d_v, row_max, row_sum = map(ctypes.pointer, self.structs)
+        inputs = Inputs(ctypes.sizeof(Inputs), 0, q, k, v)
+        outputs = ForwardOutputs(ctypes.sizeof(ForwardOutputs), 0, out)
+        outputs.row_max, outputs.row_sum = row_max, row_sum
+        options = Options(ctypes.sizeof(Options), int(causal))
+        execution = Execution(ctypes.sizeof(Execution), threads)
+        self.forward, self.backward = ctypes.c_void_p(), ctypes.c_void_p()
+        self.check(library.qkv_plan_create(ctypes.byref(inputs), ctypes.byref(outputs),
+                                           ctypes.byref(options), ctypes.byref(execution),
+                                           ctypes.byref(self.forward)))
+        into = GradientInputs(ctypes.sizeof(GradientInputs), 0, q, k, v, d)
+        into.out, into.row_max, into.row_sum = out, row_max, row_sum
+        results = GradientOutputs(ctypes.sizeof(GradientOutputs), 0, d_q, d_k, d_v)
+        self.check(library.qkv_gradient_plan_create(ctypes.byref(into), ctypes.byref(results),
+                                                    ctypes.byref(options), ctypes.byref(execution),
+                                                    ctypes.byref(self.backward)))
+
+    check = Plan.check
+
+    def run(self):
+        self.check(self.library.qkv_plan_run(self.forward, None, ctypes.c_int64(0)))
+        self.check(self.library.qkv_gradient_plan_run(self.backward, None, ctypes.c_int64(0)))
+        return self.gradients
+
+
 def timed(function):
     start = time.perf_counter()
     function()
@@ -133,6 +191,35 @@ def compare_speed(library, threads, repeats):
               f"{gflops / statistics.median(peaks):8.2f}")
 
 
+def compare_gradients(library, threads, repeats):
+    """Forward and backward together, and the rms error of the gradients against float64."""
+    sdpa = torch.nn.functional.scaled_dot_product_attention
+    shapes = SHAPES + [("1x1x16384x64", 1, 1, 16384, 64, False)]
+    print(f"\n{'forward + backward':22} {'qkv ms':>9} {'torch ms':>9} {'ratio':>6} {'GFLOP/s':>8}")
+    for name, b, h, n, d, causal in shapes:
+        tensors = [torch.randn(b, h, n, d, requires_grad=True) for _ in range(3)]
+        d_out = torch.randn(b, h, n, d)
+        plan = TrainingPlan(library, *(t.detach() for t in tensors), d_out, causal, threads)
+
+        def theirs():
+            for t in tensors:
+                t.grad = None
+            sdpa(*tensors, is_causal=causal).backward(d_out)
+
+        mine_now = plan.run()
+        theirs()
+        for mine, tensor in zip(mine_now, tensors):
+            torch.testing.assert_close(mine, tensor.grad, rtol=1e-3, atol=1e-3)
+        times = [], []
+        for _ in range(repeats):
+            times[0].append(timed(plan.run))
+            times[1].append(timed(theirs))
+        mine, other = (statistics.median(t) for t in times)
+        pairs = n * (n + 1) / 2 if causal else n * n
+        print(f"{name:22} {1e3 * mine:9.2f} {1e3 * other:9.2f} {other / mine:6.2f} "
+              f"{14 * b * h * pairs * d / mine / 1e9:8.1f}")
+
+
 def compare_accuracy(library):
     """Root mean square error against float64 of the same data, ours as a share of PyTorch's."""
     sdpa = torch.nn.functional.scaled_dot_product_attention
@@ -158,11 +245,15 @@ def main():
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--repeats", type=int, default=9)
     parser.add_argument("--accuracy", action="store_true", help="compare errors too")
+    parser.add_argument("--gradients", action="store_true", help="forward and backward instead")
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
     library = load_library()
     print(f"PyTorch {torch.__version__}, {arguments.threads} thread(s), medians of "
           f"{arguments.repeats} interleaved repeats")
+    if arguments.gradients:
+        compare_gradients(library, arguments.threads, arguments.repeats)
+        return
     compare_speed(library, arguments.threads, arguments.repeats)
     if arguments.accuracy:
         compare_accuracy(library)

@@ -38,14 +38,6 @@ Status make_plan(const qkv_attention_inputs* inputs, const qkv_attention_outputs
   return Plan::make(in, out, what, how, made.plan);
 }
 
-// Null and 0 are no workspace; other pairs of which one is 0 are mistakes.
-Status to_workspace(void* memory, std::int64_t bytes, std::span<std::byte>& workspace) {
-  if (memory != nullptr && bytes == 0) {
-    return qkv::invalid_argument("workspace: 0 bytes; pass its size, or NULL for the plan's own");
-  }
-  return to_span("workspace", static_cast<std::byte*>(memory), bytes, workspace);
-}
-
 }  // namespace
 
 qkv_status qkv_output_shape(const qkv_attention_inputs* inputs,
@@ -92,16 +84,7 @@ qkv_status qkv_plan_create(const qkv_attention_inputs* inputs, const qkv_attenti
 qkv_status qkv_plan_describe(const qkv_plan* plan, qkv_plan_description* description) {
   return guarded([&]() -> Status {
     if (plan == nullptr) return null_argument("plan");
-    const qkv::PlanDescription& d = plan->plan->description();
-    qkv_plan_description filled = {};
-    filled.isa = static_cast<std::int32_t>(d.isa);
-    filled.threads = d.threads;
-    filled.tasks = d.tasks;
-    filled.rows_per_tile = d.rows_per_tile;
-    filled.workspace_bytes = static_cast<std::int64_t>(d.workspace_bytes);
-    filled.weights_bytes = static_cast<std::int64_t>(d.weights_bytes);
-    filled.kernel = d.kernel.c_str();
-    return write_struct("description", filled, description);
+    return write_struct("description", described(plan->plan->description()), description);
   });
 }
 

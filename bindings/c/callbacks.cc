@@ -25,6 +25,23 @@ ScoreMod to_score_mod(qkv_score_mod function, void* context, CallbackRecord& rec
   };
 }
 
+ScoreModGradient to_score_mod_gradient(qkv_score_mod_gradient function, void* context,
+                                       CallbackRecord& record) {
+  if (function == nullptr) return {};
+  return [function, context, &record](const ScoreGradientTile& tile) {
+    if (record.failed()) return;
+    const qkv_score_gradient_tile in_c = {sizeof(in_c),    0,
+                                          tile.batch,      tile.rows,
+                                          tile.keys,       tile.first_key,
+                                          tile.heads,      tile.positions,
+                                          tile.scores,     tile.gradients,
+                                          tile.row_stride, tile.key_stride};
+    if (const std::int32_t result = function(context, &in_c); result != 0) {
+      record.fail("score_mod_gradient", result);
+    }
+  };
+}
+
 MaskMod to_mask_mod(qkv_mask_mod function, void* context, CallbackRecord& record) {
   if (function == nullptr) return {};
   return [function, context, &record](const MaskTile& tile) {

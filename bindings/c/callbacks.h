@@ -5,7 +5,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "qkv.h"
+#include "qkv_gradient.h"
 #include "qkv/options.h"
 #include "qkv/status.h"
 
@@ -43,6 +43,8 @@ class CallbackRecord {
 
 // Each is empty for a null function, and calls `record`, which must outlive it, on failure.
 ScoreMod to_score_mod(qkv_score_mod function, void* context, CallbackRecord& record);
+ScoreModGradient to_score_mod_gradient(qkv_score_mod_gradient function, void* context,
+                                       CallbackRecord& record);
 MaskMod to_mask_mod(qkv_mask_mod function, void* context, CallbackRecord& record);
 BlockPredicate to_block_predicate(qkv_block_predicate function, void* context,
                                   CallbackRecord& record);

@@ -123,6 +123,18 @@ Status fill_arrays(const qkv_attention_options& given, AttentionOptions& options
   return {};
 }
 
+Status fill_dropout(const qkv_attention_options& given, AttentionOptions& options) {
+  std::vector<std::int64_t> streams;
+  if (Status s = fill_vector("dropout_streams", given.dropout_streams, given.dropout_stream_count,
+                             streams);
+      !s.ok()) {
+    return s;
+  }
+  if (given.dropout == 0) return {};
+  options.dropout = Dropout{given.dropout, given.dropout_seed, std::move(streams)};
+  return {};
+}
+
 Status check_reserved(const char* name, std::uint32_t reserved) {
   if (reserved == 0) return {};
   return unsupported(std::string(name) + ": reserved is " + std::to_string(reserved) +
@@ -146,6 +158,13 @@ Status check_array(const char* name, const void* data, std::int64_t count) {
                             std::to_string(count) + "; pass both or neither");
   }
   return {};
+}
+
+Status to_workspace(void* memory, std::int64_t bytes, std::span<std::byte>& workspace) {
+  if (memory != nullptr && bytes == 0) {
+    return invalid_argument("workspace: 0 bytes; pass its size, or NULL for the plan's own");
+  }
+  return to_span("workspace", static_cast<std::byte*>(memory), bytes, workspace);
 }
 
 Status to_view(const char* name, const qkv_tensor* tensor, TensorView& view) {
@@ -176,6 +195,8 @@ Status to_outputs(const qkv_attention_outputs* given, AttentionOutputs& outputs)
   if (Status s = to_view("out", out.out, outputs.out); !s.ok()) return s;
   if (Status s = to_view("lse", out.lse, outputs.lse); !s.ok()) return s;
   if (Status s = to_view("weights", out.weights, outputs.weights); !s.ok()) return s;
+  if (Status s = to_view("row_max", out.row_max, outputs.row_max); !s.ok()) return s;
+  if (Status s = to_view("row_sum", out.row_sum, outputs.row_sum); !s.ok()) return s;
   if (Status s = fill_vector("heads", out.heads, out.head_count, outputs.selection.heads);
       !s.ok()) {
     return s;
@@ -210,10 +231,48 @@ Status to_options(const qkv_attention_options* given, CallbackRecord& record,
   if (Status s = to_view("bias", in.bias, options.bias); !s.ok()) return s;
   if (Status s = to_view("mask", in.mask, options.mask); !s.ok()) return s;
   options.score_mod = to_score_mod(in.score_mod, in.score_mod_context, record);
+  options.score_mod_gradient =
+      to_score_mod_gradient(in.score_mod_gradient, in.score_mod_gradient_context, record);
+  if (Status s = fill_dropout(in, options); !s.ok()) return s;
   options.mask_mod = to_mask_mod(in.mask_mod, in.mask_mod_context, record);
   options.block_predicate =
       to_block_predicate(in.block_predicate, in.block_predicate_context, record);
   return fill_arrays(in, options);
+}
+
+Status to_gradient_inputs(const qkv_gradient_inputs* given, GradientInputs& inputs) {
+  if (given == nullptr) return invalid_argument("inputs: null pointer; pass query, key and value");
+  qkv_gradient_inputs in;
+  if (Status s = read_struct("inputs", given, in); !s.ok()) return s;
+  if (Status s = check_reserved("inputs", in.reserved); !s.ok()) return s;
+  struct Named {
+    const char* name;
+    const qkv_tensor* tensor;
+    TensorView& view;
+  };
+  for (const Named& at :
+       {Named{"query", in.query, inputs.query}, Named{"key", in.key, inputs.key},
+        Named{"value", in.value, inputs.value}, Named{"d_out", in.d_out, inputs.d_out},
+        Named{"d_lse", in.d_lse, inputs.d_lse}, Named{"out", in.out, inputs.out},
+        Named{"row_max", in.row_max, inputs.row_max}, Named{"row_sum", in.row_sum, inputs.row_sum},
+        Named{"lse", in.lse, inputs.lse}}) {
+    if (Status s = to_view(at.name, at.tensor, at.view); !s.ok()) return s;
+  }
+  return {};
+}
+
+Status to_gradient_outputs(const qkv_gradient_outputs* given, GradientOutputs& outputs) {
+  if (given == nullptr) {
+    return invalid_argument("outputs: null pointer; pass d_query, d_key, d_value or some of them");
+  }
+  qkv_gradient_outputs out;
+  if (Status s = read_struct("outputs", given, out); !s.ok()) return s;
+  if (Status s = check_reserved("outputs", out.reserved); !s.ok()) return s;
+  if (Status s = to_view("d_query", out.d_query, outputs.d_query); !s.ok()) return s;
+  if (Status s = to_view("d_key", out.d_key, outputs.d_key); !s.ok()) return s;
+  if (Status s = to_view("d_value", out.d_value, outputs.d_value); !s.ok()) return s;
+  if (Status s = to_view("d_bias", out.d_bias, outputs.d_bias); !s.ok()) return s;
+  return to_view("d_sinks", out.d_sinks, outputs.d_sinks);
 }
 
 Status to_execution(const qkv_execution* given, CallbackRecord& record,
@@ -226,6 +285,18 @@ Status to_execution(const qkv_execution* given, CallbackRecord& record,
   execution.cancel = in.cancel == nullptr ? nullptr : &in.cancel->requested;
   execution.progress = to_progress(in.progress, in.progress_context, record);
   return {};
+}
+
+qkv_plan_description described(const PlanDescription& d) {
+  qkv_plan_description filled = {};
+  filled.isa = static_cast<std::int32_t>(d.isa);
+  filled.threads = d.threads;
+  filled.tasks = d.tasks;
+  filled.rows_per_tile = d.rows_per_tile;
+  filled.workspace_bytes = static_cast<std::int64_t>(d.workspace_bytes);
+  filled.weights_bytes = static_cast<std::int64_t>(d.weights_bytes);
+  filled.kernel = d.kernel.c_str();
+  return filled;
 }
 
 }  // namespace qkv::c

@@ -8,9 +8,10 @@
 #include <span>
 
 #include "callbacks.h"
-#include "qkv.h"
 #include "qkv/attention.h"
+#include "qkv/gradient.h"
 #include "qkv/status.h"
+#include "qkv_gradient.h"
 
 struct qkv_cancel_flag {
   std::atomic<bool> requested{false};
@@ -33,11 +34,18 @@ Status to_span(const char* name, T* data, std::int64_t count, std::span<T>& span
 
 Status to_inputs(const qkv_attention_inputs* given, AttentionInputs& inputs);
 Status to_outputs(const qkv_attention_outputs* given, AttentionOutputs& outputs);
+Status to_gradient_inputs(const qkv_gradient_inputs* given, GradientInputs& inputs);
+Status to_gradient_outputs(const qkv_gradient_outputs* given, GradientOutputs& outputs);
+// A workspace of the caller's. Null and 0 are none; other pairs of which one is 0 are mistakes.
+Status to_workspace(void* memory, std::int64_t bytes, std::span<std::byte>& workspace);
 // Null is all defaults. `record` must outlive the callbacks in the result.
 Status to_options(const qkv_attention_options* given, CallbackRecord& record,
                   AttentionOptions& options);
 Status to_execution(const qkv_execution* given, CallbackRecord& record,
                     ExecutionOptions& execution);
+
+// Its text lives as long as `description`.
+qkv_plan_description described(const PlanDescription& description);
 
 Status check_array(const char* name, const void* data, std::int64_t count);
 

@@ -1,6 +1,7 @@
 // Where the fields of the structs lie: for 64-bit machines, and for wasm32.
 #include <cstddef>
 
+#include "qkv_gradient.h"
 #include "qkv_learn.h"
 
 #if UINTPTR_MAX > 0xffffffffu || defined(__wasm32__)
@@ -44,7 +45,9 @@ QKV_AT(qkv_attention_outputs, heads, 32, 20);
 QKV_AT(qkv_attention_outputs, head_count, 40, 24);
 QKV_AT(qkv_attention_outputs, rows, 48, 32);
 QKV_AT(qkv_attention_outputs, row_count, 56, 40);
-QKV_SIZE(qkv_attention_outputs, 64, 48);
+QKV_AT(qkv_attention_outputs, row_max, 64, 48);
+QKV_AT(qkv_attention_outputs, row_sum, 72, 52);
+QKV_SIZE(qkv_attention_outputs, 80, 56);
 
 QKV_AT(qkv_score_tile, struct_size, 0, 0);
 QKV_AT(qkv_score_tile, reserved, 4, 4);
@@ -115,7 +118,13 @@ QKV_AT(qkv_attention_options, key_cu_seqlens, 216, 184);
 QKV_AT(qkv_attention_options, key_cu_seqlen_count, 224, 192);
 QKV_AT(qkv_attention_options, query_offset, 232, 200);
 QKV_AT(qkv_attention_options, query_offset_count, 240, 208);
-QKV_SIZE(qkv_attention_options, 248, 216);
+QKV_AT(qkv_attention_options, dropout, 248, 216);
+QKV_AT(qkv_attention_options, dropout_seed, 256, 224);
+QKV_AT(qkv_attention_options, dropout_streams, 264, 232);
+QKV_AT(qkv_attention_options, dropout_stream_count, 272, 240);
+QKV_AT(qkv_attention_options, score_mod_gradient, 280, 248);
+QKV_AT(qkv_attention_options, score_mod_gradient_context, 288, 252);
+QKV_SIZE(qkv_attention_options, 296, 256);
 
 QKV_AT(qkv_execution, struct_size, 0, 0);
 QKV_AT(qkv_execution, threads, 4, 4);
@@ -176,5 +185,41 @@ QKV_AT(qkv_steps_description, keys_values, 248, 164);
 QKV_AT(qkv_steps_description, final_values, 256, 168);
 QKV_AT(qkv_steps_description, out, 264, 172);
 QKV_SIZE(qkv_steps_description, 272, 176);
+
+QKV_AT(qkv_gradient_inputs, struct_size, 0, 0);
+QKV_AT(qkv_gradient_inputs, reserved, 4, 4);
+QKV_AT(qkv_gradient_inputs, query, 8, 8);
+QKV_AT(qkv_gradient_inputs, key, 16, 12);
+QKV_AT(qkv_gradient_inputs, value, 24, 16);
+QKV_AT(qkv_gradient_inputs, d_out, 32, 20);
+QKV_AT(qkv_gradient_inputs, d_lse, 40, 24);
+QKV_AT(qkv_gradient_inputs, out, 48, 28);
+QKV_AT(qkv_gradient_inputs, row_max, 56, 32);
+QKV_AT(qkv_gradient_inputs, row_sum, 64, 36);
+QKV_AT(qkv_gradient_inputs, lse, 72, 40);
+QKV_SIZE(qkv_gradient_inputs, 80, 44);
+
+QKV_AT(qkv_gradient_outputs, struct_size, 0, 0);
+QKV_AT(qkv_gradient_outputs, reserved, 4, 4);
+QKV_AT(qkv_gradient_outputs, d_query, 8, 8);
+QKV_AT(qkv_gradient_outputs, d_key, 16, 12);
+QKV_AT(qkv_gradient_outputs, d_value, 24, 16);
+QKV_AT(qkv_gradient_outputs, d_bias, 32, 20);
+QKV_AT(qkv_gradient_outputs, d_sinks, 40, 24);
+QKV_SIZE(qkv_gradient_outputs, 48, 28);
+
+QKV_AT(qkv_score_gradient_tile, struct_size, 0, 0);
+QKV_AT(qkv_score_gradient_tile, reserved, 4, 4);
+QKV_AT(qkv_score_gradient_tile, batch, 8, 8);
+QKV_AT(qkv_score_gradient_tile, rows, 16, 16);
+QKV_AT(qkv_score_gradient_tile, keys, 24, 24);
+QKV_AT(qkv_score_gradient_tile, first_key, 32, 32);
+QKV_AT(qkv_score_gradient_tile, heads, 40, 40);
+QKV_AT(qkv_score_gradient_tile, positions, 48, 44);
+QKV_AT(qkv_score_gradient_tile, scores, 56, 48);
+QKV_AT(qkv_score_gradient_tile, gradients, 64, 52);
+QKV_AT(qkv_score_gradient_tile, row_stride, 72, 56);
+QKV_AT(qkv_score_gradient_tile, key_stride, 80, 64);
+QKV_SIZE(qkv_score_gradient_tile, 88, 72);
 
 #endif

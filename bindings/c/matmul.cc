@@ -5,8 +5,14 @@
 using qkv::Status;
 using namespace qkv::c;
 
-qkv_status qkv_matmul(const qkv_tensor* a, const qkv_tensor* b, const qkv_tensor* out,
-                      const qkv_execution* execution) {
+namespace {
+
+using Run = Status (*)(const qkv::TensorView&, const qkv::TensorView&,
+                       const qkv::MutableTensorView&, const qkv::ExecutionOptions&,
+                       const std::atomic<bool>*);
+
+qkv_status product_of(const qkv_tensor* a, const qkv_tensor* b, const qkv_tensor* out,
+                      const qkv_execution* execution, Run run) {
   return guarded([&]() -> Status {
     qkv::TensorView left, right;
     qkv::MutableTensorView product;
@@ -16,6 +22,18 @@ qkv_status qkv_matmul(const qkv_tensor* a, const qkv_tensor* b, const qkv_tensor
     if (Status s = to_view("b", b, right); !s.ok()) return s;
     if (Status s = to_view("out", out, product); !s.ok()) return s;
     if (Status s = to_execution(execution, callbacks, how); !s.ok()) return s;
-    return callbacks.status_of(qkv::run_product(left, right, product, how, callbacks.stop()));
+    return callbacks.status_of(run(left, right, product, how, callbacks.stop()));
   });
+}
+
+}  // namespace
+
+qkv_status qkv_matmul(const qkv_tensor* a, const qkv_tensor* b, const qkv_tensor* out,
+                      const qkv_execution* execution) {
+  return product_of(a, b, out, execution, qkv::run_product);
+}
+
+qkv_status qkv_matmul_over_rows(const qkv_tensor* a, const qkv_tensor* b, const qkv_tensor* out,
+                                const qkv_execution* execution) {
+  return product_of(a, b, out, execution, qkv::run_product_over_rows);
 }

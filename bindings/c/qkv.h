@@ -12,7 +12,8 @@
 //   // out is 4.28, 5.72
 //
 // The C++ headers qkv/*.h say more about each part; docs/arithmetic.md has every rule and number.
-// qkv_learn.h has what lessons need besides: the steps of one row, positions, saturation.
+// qkv_gradient.h has gradients; qkv_learn.h what lessons need: steps of a row, positions,
+// saturation.
 //
 // Structs. All fields 0 means: everything at its default. The first field of a struct that may grow
 // is its size as the caller knows it: set it with struct_size = sizeof, or by NAME_init(). A
@@ -104,8 +105,7 @@ int64_t qkv_dtype_size(int32_t dtype);         // bytes of an element; 0 if ther
 int32_t qkv_dtype_is_floating(int32_t dtype);  // 1 for float32, float16, bfloat16, float64
 qkv_status qkv_dtype_from_name(const char* name, int32_t* dtype);  // "float32" or "f32", ...
 
-// A view of the caller's memory. The memory of inputs is never written; that `data` is not const
-// lets one struct serve inputs and outputs. This struct doesn't grow.
+// A view of the caller's memory. The memory of inputs is never written. This struct doesn't grow.
 typedef struct qkv_tensor {
   void* data;  // the element [0, 0, ...]; may be NULL if there are no elements
   int32_t dtype;
@@ -114,8 +114,7 @@ typedef struct qkv_tensor {
   int64_t strides[4];  // in elements, also 0 or negative
 } qkv_tensor;
 
-// Row-major: the last index runs fastest. A rank that is not 0 to 4, or no extents for one above 0,
-// gives a tensor that every call refuses.
+// Row-major. A rank that is not 0 to 4, or no extents, gives a tensor that every call refuses.
 void qkv_tensor_init(qkv_tensor* tensor, const void* data, int32_t dtype, int32_t rank,
                      const int64_t* extents);
 
@@ -144,6 +143,8 @@ typedef struct qkv_attention_outputs {
   int64_t head_count;
   const int64_t* rows;  // of the weights: rows of query; absent: all
   int64_t row_count;
+  const qkv_tensor* row_max;  // as lse: each row's largest score, sink included
+  const qkv_tensor* row_sum;  // as lse: its sum of exp(s - row_max)
 } qkv_attention_outputs;
 
 // Callbacks must be pure: they run on several threads, more than once for a pair, or not at all for
@@ -165,6 +166,10 @@ typedef struct qkv_score_tile {
 } qkv_score_tile;
 typedef int32_t (*qkv_score_mod)(void* context, const qkv_score_tile* tile);
 
+// The backward half of score_mod: see qkv_gradient.h.
+typedef struct qkv_score_gradient_tile qkv_score_gradient_tile;
+typedef int32_t (*qkv_score_mod_gradient)(void* context, const qkv_score_gradient_tile* tile);
+
 typedef struct qkv_mask_tile {
   uint32_t struct_size;
   uint32_t reserved;
@@ -178,8 +183,7 @@ typedef struct qkv_mask_tile {
 } qkv_mask_tile;
 typedef int32_t (*qkv_mask_mod)(void* context, const qkv_mask_tile* tile);
 
-// What mask_mod does to a whole rectangle of pairs, so that blocks can be skipped unseen. Returns
-// one of these; another number stops the call.
+// What mask_mod does to a whole rectangle of pairs, so that blocks can be skipped unseen.
 enum { QKV_HIDDEN = 0, QKV_MIXED = 1, QKV_VISIBLE = 2 };
 typedef struct qkv_mask_block {
   uint32_t struct_size;
@@ -237,15 +241,21 @@ typedef struct qkv_attention_options {
   int64_t key_cu_seqlen_count;
   const int64_t* query_offset;  // p(i) = i + offset: one for all or [B]; replaces `alignment`
   int64_t query_offset_count;
+  double dropout;                  // probability that a weight is dropped, 0 to 1; 0: none
+  uint64_t dropout_seed;           // which: the same for a seed, whatever the batch and the threads
+  const int64_t* dropout_streams;  // one a sequence; absent: its number
+  int64_t dropout_stream_count;
+  qkv_score_mod_gradient score_mod_gradient;  // for gradients, which need it if score_mod is given
+  void* score_mod_gradient_context;
 } qkv_attention_options;
 
-// The slopes of the ALiBi paper for `heads` query heads, into slopes[heads].
+// The slopes of the ALiBi paper, into slopes[heads].
 qkv_status qkv_alibi_slopes(int64_t heads, float* slopes);
 
 // ---- How a call runs ----------------------------------------------------------------------------
 
 // Stops calls from any thread, callback or signal handler: they fail with QKV_CANCELLED within some
-// milliseconds of work, and later ones at once, until qkv_cancel_flag_reset(). NULL is ignored.
+// milliseconds, and later ones at once, until qkv_cancel_flag_reset(). NULL is ignored.
 typedef struct qkv_cancel_flag qkv_cancel_flag;
 qkv_status qkv_cancel_flag_create(qkv_cancel_flag** flag);
 void qkv_cancel(qkv_cancel_flag* flag);
@@ -298,8 +308,7 @@ typedef struct qkv_plan_description {  // filled by qkv_plan_describe()
 } qkv_plan_description;
 qkv_status qkv_plan_describe(const qkv_plan* plan, qkv_plan_description* description);
 
-// On the memory given at creation. `workspace` has at least the described bytes, at any alignment.
-// NULL and 0: the plan's own.
+// On the memory given at creation. `workspace`: the described bytes at least; NULL and 0: its own.
 qkv_status qkv_plan_run(qkv_plan* plan, void* workspace, int64_t workspace_bytes);
 // On other memory of the same types, shapes and strides.
 qkv_status qkv_plan_run_on(qkv_plan* plan, const qkv_attention_inputs* inputs,
@@ -337,9 +346,8 @@ void qkv_state_destroy(qkv_state* state);  // NULL is ignored
 
 // ---- Matrix products ----------------------------------------------------------------------------
 
-// out [..., M, N] = a [..., M, K] times b [..., K, N], rank 2 to 4, in the contract's order;
-// leading dimensions broadcast like NumPy. float32, float16, bfloat16; out in float32 or a type of
-// theirs.
+// out [..., M, N] = a [..., M, K] times b [..., K, N], rank 2 to 4; leading dimensions broadcast
+// like NumPy. float32, float16, bfloat16; out in float32 or a type of theirs.
 qkv_status qkv_matmul(const qkv_tensor* a, const qkv_tensor* b, const qkv_tensor* out,
                       const qkv_execution* execution);
 
@@ -364,7 +372,6 @@ void qkv_generator_destroy(qkv_generator* generator);  // NULL is ignored
 
 // ---- Initialisers -------------------------------------------------------------------------------
 // Everything 0 but the size, which is the caller's: hence here and not in the library.
-
 #define QKV_DEFINE_INIT(type)               \
   static inline void type##_init(type* s) { \
     memset(s, 0, sizeof(*s));               \

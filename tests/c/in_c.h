@@ -4,7 +4,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <qkv.h>
+#include <qkv_gradient.h>
 
 #include <cstdint>
 #include <initializer_list>
@@ -44,6 +44,8 @@ class InC {
     outputs.out = set(out_, out.out);
     outputs.lse = set(lse, out.lse);
     outputs.weights = set(weights, out.weights);
+    outputs.row_max = set(row_max, out.row_max);
+    outputs.row_sum = set(row_sum, out.row_sum);
     heads_ = out.selection.heads;
     rows_ = out.selection.rows;
     set(outputs.heads, outputs.head_count, heads_);
@@ -57,9 +59,8 @@ class InC {
   qkv_attention_outputs outputs;
   qkv_attention_options options;
   qkv_execution execution;
-  qkv_tensor query, key, value, out_, lse, weights, bias, mask;
+  qkv_tensor query, key, value, out_, lse, weights, row_max, row_sum, bias, mask;
 
- private:
   static const qkv_tensor* set(qkv_tensor& tensor, const TensorView& view) {
     tensor = {};
     if (!view.defined()) return nullptr;
@@ -72,6 +73,8 @@ class InC {
     }
     return &tensor;
   }
+
+ private:
   template <class T>
   static void set(const T*& data, std::int64_t& count, const std::vector<T>& values) {
     data = values.empty() ? nullptr : values.data();
@@ -106,6 +109,13 @@ class InC {
     set(options.query_cu_seqlens, options.query_cu_seqlen_count, what_.query_cu_seqlens);
     set(options.key_cu_seqlens, options.key_cu_seqlen_count, what_.key_cu_seqlens);
     set(options.query_offset, options.query_offset_count, what_.query_offset);
+    if (what_.dropout) {
+      options.dropout = what_.dropout->probability;
+      options.dropout_seed = what_.dropout->seed;
+      set(options.dropout_streams, options.dropout_stream_count, what_.dropout->streams);
+    }
+    options.score_mod_gradient = what_.score_mod_gradient ? call_score_mod_gradient : nullptr;
+    options.score_mod_gradient_context = &what_.score_mod_gradient;
   }
 
   void set_execution() {
@@ -130,6 +140,22 @@ class InC {
     tile.row_stride = in_c->row_stride;
     tile.key_stride = in_c->key_stride;
     (*static_cast<const ScoreMod*>(context))(tile);
+    return 0;
+  }
+  static std::int32_t call_score_mod_gradient(void* context, const qkv_score_gradient_tile* in_c) {
+    EXPECT_EQ(in_c->struct_size, sizeof(*in_c));
+    ScoreGradientTile tile;
+    tile.batch = in_c->batch;
+    tile.rows = in_c->rows;
+    tile.heads = in_c->heads;
+    tile.positions = in_c->positions;
+    tile.first_key = in_c->first_key;
+    tile.keys = in_c->keys;
+    tile.scores = in_c->scores;
+    tile.gradients = in_c->gradients;
+    tile.row_stride = in_c->row_stride;
+    tile.key_stride = in_c->key_stride;
+    (*static_cast<const ScoreModGradient*>(context))(tile);
     return 0;
   }
   static std::int32_t call_mask_mod(void* context, const qkv_mask_tile* in_c) {
