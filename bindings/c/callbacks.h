@@ -5,9 +5,9 @@
 #include <atomic>
 #include <cstdint>
 
-#include "qkv_gradient.h"
 #include "qkv/options.h"
 #include "qkv/status.h"
+#include "qkv_gradient.h"
 
 namespace qkv::c {
 

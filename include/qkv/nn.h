@@ -202,8 +202,7 @@ class Mlp {
   Var operator()(Tape& tape, Var x) const;
 
  private:
-  Activation activation_;
-  std::optional<Linear> gate_;
+  std::optional<Linear> gate_;  // with kSilu
   Linear up_, down_;
 };
 

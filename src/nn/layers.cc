@@ -61,8 +61,7 @@ Var RmsNorm::operator()(Tape& tape, Var x) const {
 
 Mlp::Mlp(Parameters& parameters, const std::string& name, std::int64_t d, std::int64_t hidden,
          Activation activation, random::Generator& rng, double out_gain)
-    : activation_(activation),
-      gate_(activation == Activation::kSilu
+    : gate_(activation == Activation::kSilu
                 ? std::optional<Linear>(std::in_place, parameters, name + ".gate", d, hidden, rng)
                 : std::nullopt),
       up_(parameters, name + ".up", d, hidden, rng),

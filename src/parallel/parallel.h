@@ -50,6 +50,9 @@ class Executor {
 // Threads that a call here and now could use.
 int available_threads();
 
+// Lets other threads run, for one that waits for them.
+void yield();
+
 // "oneTBB" or "serial".
 const char* backend_name();
 

@@ -16,6 +16,8 @@ void Executor::run(std::int64_t count, Task task, const void* context) {
 
 int available_threads() { return 1; }
 
+void yield() {}
+
 const char* backend_name() { return "serial"; }
 
 }  // namespace qkv::parallel

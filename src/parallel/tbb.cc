@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <optional>
+#include <thread>
 
 #include "parallel/parallel.h"
 
@@ -56,6 +57,8 @@ void Executor::run(std::int64_t count, Task task, const void* context) {
 }
 
 int available_threads() { return tbb::this_task_arena::max_concurrency(); }
+
+void yield() { std::this_thread::yield(); }
 
 const char* backend_name() { return "oneTBB"; }
 

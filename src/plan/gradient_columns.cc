@@ -1,7 +1,6 @@
 // The work of a backward pass: what is known of each row, and the columns.
 #include <algorithm>
 #include <limits>
-#include <thread>
 
 #include "kernels/attention/scratch.h"
 #include "plan/gradient_plan.h"
@@ -87,7 +86,7 @@ bool BackwardPlan::touches_any(const KeyHead& at, std::int64_t tile) const {
 void BackwardPlan::wait_until(const std::atomic<std::int64_t>& passed, std::int64_t steps) const {
   for (int tries = 0; passed.load(std::memory_order_acquire) < steps && !control_.cancelled();
        ++tries) {
-    if (tries > 64) std::this_thread::yield();
+    if (tries > 64) parallel::yield();
   }
 }
 
