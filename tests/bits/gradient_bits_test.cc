@@ -1,7 +1,7 @@
 // Gradients by every usable instruction set and number of threads have the bits of the scalar
 // program `exact`, on random problems that draw every option jointly.
 //
-// QKV_GRADIENT_PROBLEMS: small problems in each shard (default QKV_BITS_DEFAULT); a tenth as many
+// QKV_GRADIENT_PROBLEMS: small problems in each shard (default QKV_BITS_DEFAULT); a quarter as many
 // that cross a span edge.
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ namespace qkv::test {
 namespace {
 
 constexpr int kShards = 4;
-constexpr int kSmallPerLong = 10;
+constexpr int kSmallPerLong = 4;
 
 int problems_of_a_kind() {
   const char* text = std::getenv("QKV_GRADIENT_PROBLEMS");
@@ -115,7 +115,7 @@ TEST_P(GradientBits, EqualExact) {
   EXPECT_EQ(small_tally.differing + tally.differing, 0);
   if (count >= 100) {
     EXPECT_GT(share_ordinary(small_tally), 0.3) << "too many gradients prove nothing";
-    EXPECT_GT(share_ordinary(tally), 0.1) << "too many gradients prove nothing";
+    EXPECT_GT(tally.ordinary, 10'000) << "too few gradients prove something";
     EXPECT_GT(small_tally.coverage.share(), 0.9) << "too few pairs of options met";
   }
 }

@@ -344,11 +344,13 @@ void RandomProblem::draw_scores() {
       o.alibi_slopes.push_back(static_cast<float>(generator_.normal()));
     }
   }
-  if (const int dropout = level("dropout", {"none", "none", "none", "none", "none", "none", "none",
-                                            "none", "none", "some", "streams", "all"});
-      dropout >= 9) {
-    o.dropout = Dropout{dropout == 11 ? 1.0 : generator_.random(), seed_ * 0x9e3779b97f4a7c15, {}};
-    for (std::int64_t b = 0; b < batch_ && dropout == 10; ++b) {
+  // Seldom all, which leaves nothing but zeros.
+  std::vector<std::string> dropouts(30, "none");
+  dropouts.insert(dropouts.end(), {"some", "some", "some", "streams", "streams", "all"});
+  if (const int dropout = level("dropout", dropouts); dropout >= 30) {
+    const bool all = dropout == 35;
+    o.dropout = Dropout{all ? 1.0 : 0.7 * generator_.random(), seed_ * 0x9e3779b97f4a7c15, {}};
+    for (std::int64_t b = 0; b < batch_ && (dropout == 33 || dropout == 34); ++b) {
       o.dropout->streams.push_back(pick(1000) - 3);
     }
   }

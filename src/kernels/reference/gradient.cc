@@ -74,8 +74,12 @@ class KeyHead {
   void add(T& sum, T value, double LargestSums::* of) {
     sum += value;
     if (largest_ == nullptr) return;
-    const double magnitude = sum < 0 ? -static_cast<double>(sum) : static_cast<double>(sum);
-    if (magnitude > largest_->*of) largest_->*of = magnitude;
+    note(magnitude(sum), of);
+  }
+
+  static double magnitude(T x) { return x < 0 ? -static_cast<double>(x) : static_cast<double>(x); }
+  void note(double most, double LargestSums::* of) {
+    if (largest_ != nullptr && most > largest_->*of) largest_->*of = most;
   }
 
   T load_row(const TensorView& view, const Row<T>& row, std::int64_t c) const {
@@ -85,25 +89,36 @@ class KeyHead {
     return row.load(view, offset_of(view, sequence_.buffer, key_head_, sequence_.key_row(j), c));
   }
 
-  // dot(d_out, out).
-  T delta(const Row<T>& row, const Softmax<T>& soft) const {
+  // A dot product, and the largest magnitude it has on its way.
+  struct Dot {
     T sum = 0;
+    double most = 0;
+    void add(T term) {
+      sum += term;
+      most = std::max({most, magnitude(sum), magnitude(term)});
+    }
+  };
+
+  // dot(d_out, out).
+  Dot delta(const Row<T>& row, const Softmax<T>& soft) const {
+    Dot dot;
     for (std::int64_t c = 0; c < d_v_; ++c) {
       T out = 0;
       for (std::int64_t j = soft.keys.begin; j < soft.keys.end; ++j) {
         const T weight = weights_[static_cast<std::size_t>(j - soft.keys.begin)];
         if (weight != kMasked<T> && row.kept(j)) out += weight * load_key(p_.value, row, j, c);
       }
-      sum +=
-          load_row(g_.d_out, row, c) * (soft.live ? out / soft.l * dropout_factor<T>(row.p) : T{0});
+      dot.add(load_row(g_.d_out, row, c) *
+              (soft.live ? out / soft.l * dropout_factor<T>(row.p) : T{0}));
     }
-    return sum;
+    return dot;
   }
 
   void add_row(const Row<T>& row) {
     std::fill(d_query_.begin(), d_query_.end(), T{0});
     const Softmax<T> soft = softmax(row, weights_);
-    const T d = delta(row, soft), d_lse = load_row(g_.d_lse, row, 0);
+    const Dot d = delta(row, soft);
+    const T d_lse = load_row(g_.d_lse, row, 0);
     for (std::int64_t j = soft.keys.begin; j < soft.keys.end; ++j) {
       const T weight = weights_[static_cast<std::size_t>(j - soft.keys.begin)];
       if (weight != kMasked<T>) add_pair(row, j, weight / soft.l, d, d_lse);
@@ -114,18 +129,22 @@ class KeyHead {
     if (sinks.empty() || sinks[row.head] == -kInfinity<float>) return;
     const T share =
         static_cast<T>(exp(static_cast<double>(static_cast<T>(sinks[row.head]) - soft.m)));
-    add(g_.d_sinks, row.head * g_.d_sinks.strides[0], share / soft.l * ((0 - d) + d_lse),
+    add(g_.d_sinks, row.head * g_.d_sinks.strides[0], share / soft.l * ((0 - d.sum) + d_lse),
         &LargestSums::d_sinks);
+    note(magnitude(share / soft.l) * (d.most + magnitude(d_lse)), &LargestSums::d_sinks);
   }
 
-  void add_pair(const Row<T>& row, std::int64_t j, T weight, T d, T d_lse) {
+  void add_pair(const Row<T>& row, std::int64_t j, T weight, const Dot& d, T d_lse) {
     const bool kept = row.kept(j);
-    T d_weight = 0;
+    Dot of_weight;
     for (std::int64_t c = 0; c < d_v_; ++c) {
-      d_weight += load_row(g_.d_out, row, c) * load_key(p_.value, row, j, c);
+      of_weight.add(load_row(g_.d_out, row, c) * load_key(p_.value, row, j, c));
     }
-    d_weight = kept ? d_weight * dropout_factor<T>(row.p) : T{0};
-    T d_score = weight * ((d_weight - d) + d_lse);
+    const T d_weight = kept ? of_weight.sum * dropout_factor<T>(row.p) : T{0};
+    T d_score = weight * ((d_weight - d.sum) + d_lse);
+    // What the difference is made of, and so what its rounding is a share of.
+    const double made_of = magnitude(weight) * (of_weight.most + d.most + magnitude(d_lse));
+    note(made_of, &LargestSums::d_bias);
     if (g_.d_bias.defined()) {
       add(g_.d_bias,
           offset_of(g_.d_bias, sequence_.buffer, row.head, row.query_row(), sequence_.key_row(j)),
@@ -140,6 +159,8 @@ class KeyHead {
       d_score *= 1 - t * t;
     }
     for (std::int64_t c = 0; c < d_qk_; ++c) {
+      note(made_of * magnitude(load_key(p_.key, row, j, c)), &LargestSums::d_query);
+      note(made_of * magnitude(load_row(p_.query, row, c)), &LargestSums::d_key);
       add(d_query_[static_cast<std::size_t>(c)], d_score * load_key(p_.key, row, j, c),
           &LargestSums::d_query);
       add(d_key_[at(j, d_qk_) + static_cast<std::size_t>(c)], d_score * load_row(p_.query, row, c),

@@ -25,8 +25,8 @@ std::size_t gradient_scratch(const GradientProblem& g);
 void key_head_gradients(const GradientProblem& g, const Sequence& sequence, std::int64_t key_head,
                         std::span<double> scratch);
 
-// The largest magnitude that a sum has on its way, over all elements of a result: what rounding in
-// float32 is a share of.
+// The largest magnitude that a sum has on its way, over all elements of a result, those of
+// dot(d_out, v) and dot(d_out, out) inside it included: what rounding in float32 is a share of.
 struct LargestSums {
   double d_query = 0, d_key = 0, d_value = 0, d_bias = 0, d_sinks = 0;
 };
