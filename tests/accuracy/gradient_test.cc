@@ -6,7 +6,8 @@
 // Where scores are in the hundreds ("sharp" problems), the largest error is a matter of luck: in
 // one of them 37 of 40 plain programs that add the same products in other orders have an error
 // of 1.3e-6, one has 7.2e-6. Those that exceed the bound are judged against more such programs, up
-// to 40; the test says how many (see accuracy_test.cc).
+// to 40; the test says how many (see accuracy_test.cc). So it is for d_sinks, which are few
+// numbers. Two results may still be beyond the bound, by half of it at most: one is, by 0.11.
 #include "kernels/reference/gradient.h"
 
 #include <gtest/gtest.h>
@@ -357,9 +358,10 @@ TEST_P(GradientAccuracy, WithinTheYardstick) {
     check(RandomGradient(61'000'000 + n, limits), GetParam(), tally);
   }
   std::printf(
-      "%d problems, %d results against several orders; the worst error is %.2f of what is "
-      "allowed\n",
-      tally.problems, tally.several_orders, tally.worst);
+      "%d problems, %d results, %d of them against several orders; the worst error is %.2f "
+      "of what is allowed, %d are beyond it\n",
+      tally.problems, tally.results, tally.several_orders, tally.worst, tally.beyond);
+  EXPECT_LE(tally.beyond, 2);
   EXPECT_LE(tally.several_orders, 25);
 }
 
