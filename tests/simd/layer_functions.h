@@ -3,6 +3,7 @@
 #define QKV_TESTS_SIMD_LAYER_FUNCTIONS_H_
 
 #include <cmath>
+#include <ostream>
 
 #include "kernels/exact/functions.h"
 #include "simd/functions.h"
@@ -16,6 +17,11 @@ struct LayerFunction {
   double (*right)(double);  // the C library's in double errs by less than 2^-51 of the value
   double ulps;              // the most that docs/arithmetic.md says
 };
+
+// For the names of parameters in messages.
+inline void PrintTo(const LayerFunction& function, std::ostream* stream) {
+  *stream << function.name;
+}
 
 // exp as the contract has it: results below 2^-126 are 0.
 inline double flushed_exp(double x) { return x < -0x1.5d589ep+6 ? 0.0 : std::exp(x); }
