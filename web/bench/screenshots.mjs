@@ -16,7 +16,11 @@ async function take(name, figure, hash, options) {
   await page.waitForFunction(() => document.documentElement.dataset.ready === 'yes');
   const place = page.locator(`[data-figure="${figure}"]`);
   await place.scrollIntoViewIfNeeded();
-  await page.addStyleTag({ content: '.tools { position: static !important }' });
+  // A tall picture shows sections that are out of sight, which are else not laid out.
+  await page.addStyleTag({
+    content:
+      '.tools { position: static !important } main > section { content-visibility: visible !important }',
+  });
   await page.waitForTimeout(1000);
   await place.screenshot({ path: path(`../../docs/images/${name}.png`) });
   await context.close();
