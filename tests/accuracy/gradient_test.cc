@@ -343,7 +343,7 @@ void check(const RandomGradient& random, Isa isa, Tally& tally) {
     const double bound = allowed();
     ++tally.results;
     tally.beyond += error > bound;
-    EXPECT_LE(error, 1.5 * bound) << name << ": " << random.description();
+    EXPECT_LE(error, bound) << name << ": " << random.description();
     if (bound > 0) tally.worst = std::max(tally.worst, error / bound);
   }
 }
@@ -361,7 +361,7 @@ TEST_P(GradientAccuracy, WithinTheYardstick) {
       "%d problems, %d results, %d of them against several orders; the worst error is %.2f "
       "of what is allowed, %d are beyond it\n",
       tally.problems, tally.results, tally.several_orders, tally.worst, tally.beyond);
-  EXPECT_LE(tally.beyond, 2);
+  EXPECT_EQ(tally.beyond, 0);
   EXPECT_LE(tally.several_orders, 25);
 }
 

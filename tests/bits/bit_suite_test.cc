@@ -74,8 +74,10 @@ void check(RandomProblem& random, Tally& tally) {
   ++tally.problems;
   tally.crossing += crosses_a_span_edge(p);
   tally.coverage.add(random.levels());
-  count_values(p.out, tally);
-  count_values(p.lse, tally);
+  if (!p.has_dropout()) {  // which leaves zeros
+    count_values(p.out, tally);
+    count_values(p.lse, tally);
+  }
 
   // Threads and modes rotate from run to run, so that every combination comes up many times.
   std::uint64_t turn = random.seed();
@@ -137,10 +139,10 @@ TEST_P(BitSuite, EqualsExact) {
   EXPECT_EQ(small.differing + crossing.differing, 0);
   if (count >= 100) {
     EXPECT_GT(crossing.crossing, count * 60 / 100) << "8 shards of 420 must have 2,000 of them";
-    // Over all shards some 90 % of the outputs of long problems and 79 % of those of small ones,
-    // which hold NaN, Inf, overflows and rows without keys; one shard is some 6 % off either way.
-    EXPECT_GT(share_ordinary(crossing), 0.8) << "too many outputs prove nothing";
-    EXPECT_GT(share_ordinary(small), 0.65) << "too many outputs prove nothing";
+    // Over all shards 94 % of the outputs of long problems and 84 % of those of small ones, which
+    // hold NaN, Inf, overflows and rows without keys; one shard is some 3 % off either way.
+    EXPECT_GT(share_ordinary(crossing), 0.88) << "too many outputs prove nothing";
+    EXPECT_GT(share_ordinary(small), 0.7) << "too many outputs prove nothing";
     EXPECT_GT(small.coverage.share(), 0.95) << "too few pairs of options met";
   }
 }

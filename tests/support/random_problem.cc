@@ -344,14 +344,15 @@ void RandomProblem::draw_scores() {
       o.alibi_slopes.push_back(static_cast<float>(generator_.normal()));
     }
   }
-  // Seldom all (the last of them), which leaves nothing but zeros.
-  std::vector<std::string> dropouts(30, "none");
-  dropouts.insert(dropouts.end(), {"some", "some", "some", "streams", "streams", "some"});
-  if (const int dropout = level("dropout", dropouts); dropout >= 30) {
-    const bool all = dropout == 35;
-    o.dropout = Dropout{all ? 1.0 : 0.7 * generator_.random(), seed_ * 0x9e3779b97f4a7c15, {}};
-    for (std::int64_t b = 0; b < batch_ && (dropout == 33 || dropout == 34); ++b) {
-      o.dropout->streams.push_back(pick(1000) - 3);
+  // From a stream of its own, so that the other draws of a seed don't hang on it. Seldom all, which
+  // leaves nothing but zeros.
+  random::Generator own(seed_ + 0x9e3779b97f4a7c15);
+  const std::int64_t dropout = own.integers(0, 36);
+  levels_["dropout"] = dropout < 30 ? "none" : dropout < 34 ? "some" : "streams";
+  if (dropout >= 30) {
+    o.dropout = Dropout{dropout == 30 ? 1.0 : 0.7 * own.random(), seed_ * 0x9e3779b97f4a7c15, {}};
+    for (std::int64_t b = 0; b < batch_ && dropout >= 34; ++b) {
+      o.dropout->streams.push_back(own.integers(-3, 997));
     }
   }
   const int sinks = level("sinks", {"none", "none", "given", "some -inf"});
