@@ -7,7 +7,7 @@
 // one of them 37 of 40 plain programs that add the same products in other orders have an error
 // of 1.3e-6, one has 7.2e-6. Those that exceed the bound are judged against more such programs, up
 // to 40; the test says how many (see accuracy_test.cc). So it is for d_sinks, which are few
-// numbers. Two results may still be beyond the bound, by half of it at most: one is, by 0.11.
+// numbers.
 #include "kernels/reference/gradient.h"
 
 #include <gtest/gtest.h>
