@@ -17,12 +17,12 @@ endfunction()
 
 qkv_install_library(qkv qkvTargets)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/qkv DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-  FILES_MATCHING PATTERN "*.h" PATTERN io.h EXCLUDE)
+  FILES_MATCHING PATTERN "*.h" PATTERN io.h EXCLUDE PATTERN checkpoint.h EXCLUDE)
 
 if(TARGET qkv_io)
   set_target_properties(qkv_io PROPERTIES EXPORT_NAME io)
   qkv_install_library(qkv_io qkvIoTargets)
-  install(FILES ${PROJECT_SOURCE_DIR}/include/qkv/io.h
+  install(FILES ${PROJECT_SOURCE_DIR}/include/qkv/io.h ${PROJECT_SOURCE_DIR}/include/qkv/checkpoint.h
     DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/qkv)
 endif()
 

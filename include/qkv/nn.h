@@ -277,34 +277,47 @@ class CrossBlock {
 
 // ---- Optimisers ---------------------------------------------------------------------------------
 
+// Changes parameters by their gradients.
+class Optimizer {
+ public:
+  virtual ~Optimizer() = default;
+  virtual void step(float learning_rate) = 0;
+
+  // What an exact resume needs beside the parameters (qkv/checkpoint.h saves it): how many steps
+  // were made, and named tensors, whose memory is the optimiser's own.
+  std::int64_t steps() const { return steps_; }
+  void set_steps(std::int64_t steps) { steps_ = steps; }
+  virtual std::vector<std::pair<std::string, Tensor>> state() const = 0;
+
+ protected:
+  std::int64_t steps_ = 0;
+};
+
 // Adam with decoupled weight decay (Loshchilov and Hutter 2019).
-class AdamW {
+class AdamW : public Optimizer {
  public:
   struct Options {
     float beta1 = 0.9f, beta2 = 0.999f, epsilon = 1e-8f, weight_decay = 0.01f;
   };
   explicit AdamW(Parameters& parameters) : AdamW(parameters, Options()) {}
   AdamW(Parameters& parameters, const Options& options);
-  void step(float learning_rate);
-
-  // What an exact resume needs beside the parameters.
-  std::int64_t steps() const { return steps_; }
-  void set_steps(std::int64_t steps) { steps_ = steps; }
+  void step(float learning_rate) override;
   // "<parameter>.first", "<parameter>.second": running means of gradients and of their squares.
-  std::vector<std::pair<std::string, Tensor>> state() const;
+  std::vector<std::pair<std::string, Tensor>> state() const override;
 
  private:
   Parameters& parameters_;
   Options options_;
-  std::int64_t steps_ = 0;
   std::vector<Tensor> first_, second_;
 };
 
 // v = momentum v + gradient; value -= learning_rate v.
-class Sgd {
+class Sgd : public Optimizer {
  public:
   explicit Sgd(Parameters& parameters, float momentum = 0);
-  void step(float learning_rate);
+  void step(float learning_rate) override;
+  // "<parameter>.velocity"
+  std::vector<std::pair<std::string, Tensor>> state() const override;
 
  private:
   Parameters& parameters_;

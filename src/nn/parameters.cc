@@ -121,6 +121,7 @@ Sgd::Sgd(Parameters& parameters, float momentum)
 
 void Sgd::step(float learning_rate) {
   const FloatEnvironment environment;
+  ++steps_;
   std::size_t n = 0;
   for (Parameter& p : parameters_.all()) {
     float *value = p.value.data<float>(), *v = velocity_[n++].data<float>();
@@ -130,6 +131,14 @@ void Sgd::step(float learning_rate) {
       value[i] = value[i] - learning_rate * v[i];
     }
   }
+}
+
+std::vector<std::pair<std::string, Tensor>> Sgd::state() const {
+  std::vector<std::pair<std::string, Tensor>> all;
+  std::size_t n = 0;
+  for (const Parameter& p : parameters_.all())
+    all.emplace_back(p.name + ".velocity", velocity_[n++]);
+  return all;
 }
 
 float cosine_schedule(std::int64_t step, std::int64_t warm_up, std::int64_t steps, float most,
