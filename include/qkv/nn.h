@@ -233,11 +233,19 @@ class MultiHeadAttention {
     return (*this)(tape, x, x, extras);
   }
   // Cross-attention: queries from x [B, Lq, d], keys and values from `other` [B, Lk, d].
-  Var operator()(Tape& tape, Var x, Var other, const Extras& extras) const;
+  Var operator()(Tape& tape, Var x, Var other, const Extras& extras) const {
+    return (*this)(tape, x, other, other, extras);
+  }
+  // Queries, keys and values from three: [B, Lq, d], [B, Lk, d], [B, Lk, d].
+  Var operator()(Tape& tape, Var of_query, Var of_key, Var of_value, const Extras& extras) const;
 
   // Queries, keys [B, L, H, d_head] of the last call: what maps of its heads are made from.
   Var last_query() const { return last_query_; }
   Var last_key() const { return last_key_; }
+  // The weights of the last call on this tape, [B, Lq, H, Lk]: an n x n table, for looking at small
+  // examples. By the engine, as attention to the rows of the unit matrix; options and bias as in
+  // the call.
+  Var last_weights(Tape& tape, const Extras& extras = {}) const;
   std::int64_t heads() const { return sizes_.heads; }
 
  private:

@@ -83,20 +83,24 @@ MultiHeadAttention::MultiHeadAttention(Parameters& parameters, const std::string
       out_(parameters, name + ".out", sizes_.heads * sizes_.d_head, sizes_.d, rng, bias, out_gain) {
 }
 
-Var MultiHeadAttention::operator()(Tape& tape, Var x, Var other, const Extras& extras) const {
-  const TensorView of_x = tape.value(x), of_other = tape.value(other);
-  if (tape.status().ok() && (of_x.rank != 3 || of_other.rank != 3)) {
-    tape.fail(invalid_argument("attention: tokens " + shape_string(of_x) + " and " +
-                               shape_string(of_other) + " must be [batch, tokens, d]"));
+Var MultiHeadAttention::operator()(Tape& tape, Var of_query, Var of_key, Var of_value,
+                                   const Extras& extras) const {
+  for (const Var tokens : {of_query, of_key, of_value}) {
+    const TensorView of = tape.value(tokens);
+    if (tape.status().ok() && of.rank != 3) {
+      tape.fail(invalid_argument("attention: tokens " + shape_string(of) +
+                                 " must be [batch, tokens, d]; reshape them"));
+    }
   }
   if (!tape.status().ok()) return {};
-  const auto heads = [&](Var joined, const TensorView& like, std::int64_t count) {
-    const std::int64_t shape[] = {like.extents[0], like.extents[1], count, sizes_.d_head};
-    return tape.reshape(joined, shape);
+  const auto heads = [&](const Linear& map, Var tokens, std::int64_t count) {
+    const TensorView of = tape.value(tokens);
+    const std::int64_t shape[] = {of.extents[0], of.extents[1], count, sizes_.d_head};
+    return tape.reshape(map(tape, tokens), shape);
   };
-  Var q = heads(query_(tape, x), of_x, sizes_.heads);
-  Var k = heads(key_(tape, other), of_other, sizes_.key_heads);
-  const Var v = heads(value_(tape, other), of_other, sizes_.key_heads);
+  Var q = heads(query_, of_query, sizes_.heads);
+  Var k = heads(key_, of_key, sizes_.key_heads);
+  const Var v = heads(value_, of_value, sizes_.key_heads);
   if (extras.rotate) {
     q = extras.rotate(tape, q);
     k = extras.rotate(tape, k);
@@ -104,8 +108,23 @@ Var MultiHeadAttention::operator()(Tape& tape, Var x, Var other, const Extras& e
   last_query_ = q;
   last_key_ = k;
   const Var mixed = tape.attention(q, k, v, extras.options, extras.bias);
-  const std::int64_t shape[] = {of_x.extents[0], of_x.extents[1], sizes_.heads * sizes_.d_head};
+  const TensorView of = tape.value(of_query);
+  if (!tape.status().ok()) return {};
+  const std::int64_t shape[] = {of.extents[0], of.extents[1], sizes_.heads * sizes_.d_head};
   return out_(tape, tape.reshape(mixed, shape));
+}
+
+Var MultiHeadAttention::last_weights(Tape& tape, const Extras& extras) const {
+  const TensorView key = tape.value(last_key_);
+  if (!key.defined()) return {};
+  const std::int64_t keys = key.extents[1];
+  std::vector<float> unit(static_cast<std::size_t>(keys * keys));
+  for (std::int64_t n = 0; n < keys; ++n) unit[static_cast<std::size_t>(n * (keys + 1))] = 1;
+  TensorView rows(unit.data(), DType::kFloat32, {1, keys, 1, keys});
+  rows.extents[0] = key.extents[0];
+  rows.extents[2] = key.extents[2];
+  rows.strides[0] = rows.strides[2] = 0;
+  return tape.attention(last_query_, last_key_, tape.constant(rows), extras.options, extras.bias);
 }
 
 Block::Block(Parameters& parameters, const std::string& name, const HeadSizes& sizes,

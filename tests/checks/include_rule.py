@@ -26,6 +26,7 @@ MAY_INCLUDE = {
                      "src/simd/float_environment.h"],
     "src/positions/": [PUBLIC, "src/tensor/", "src/problem/", "src/simd/"],
     "src/nn/": [PUBLIC, "src/kernels/registry.h", "src/plan/", "src/simd/"],
+    "src/models/": [PUBLIC, "src/positions/", "src/simd/"],
     "src/checkpoint/": [PUBLIC, "src/io/guard.h"],
     "src/api/": [PUBLIC, "src/"],
     "src/random/": [PUBLIC, "src/tensor/"],
