@@ -30,6 +30,7 @@
 
 #include "qkv/error.h"
 #include "qkv/options.h"
+#include "qkv/positions.h"
 #include "qkv/random.h"
 #include "qkv/tensor.h"
 
@@ -120,9 +121,9 @@ class Tape {
   // Attention of heads: query [B, Lq, Hq, d], key and value [B, Lk, Hkv, d] to [B, Lq, Hq, d_v].
   // `bias` [.., Lq, Lk] learns; options.bias must be absent then.
   Var attention(Var query, Var key, Var value, const AttentionOptions& options, Var bias = {});
-  // Pairs of the last dimension of x [B, L, H, d] turned by angles: `cosines` and `sines` [L, d /
-  // 2]. Pairs are (2 i, 2 i + 1), or (i, i + d / 2) with `halves`.
-  Var rotate(Var x, const TensorView& cosines, const TensorView& sines, bool halves);
+  // Rotary positions: heads [B, L, H, d] turned as qkv::rotate() does, by tables [L, r / 2] or
+  // [B, L, r / 2] (rotary_tables()).
+  Var rotate(Var x, const TensorView& cosines, const TensorView& sines, RotaryLayout layout);
   // Mean over the last dimension but one: [B, L, d] to [B, d].
   Var mean_over_tokens(Var x);
 

@@ -1,8 +1,13 @@
-// Positions as numbers: Fourier features, and the sinusoidal encoding of the first transformer
-// (Vaswani et al. 2017). With sines, cosines and powers of the library's own, so that they have the
-// same bits on every machine (docs/arithmetic.md).
+// What tells attention where tokens are: sinusoidal positions (Vaswani et al. 2017) and Fourier
+// features, added to tokens; rotary positions (Su et al. 2021), which turn queries and keys. With
+// sines, cosines, logarithms and powers of the library's own, so that they have the same bits on
+// every machine (docs/arithmetic.md). ALiBi is an option of attention (qkv/options.h). Which to
+// take: docs/positions.md.
 //
 //   qkv::Tensor code = qkv::sinusoidal_positions(0, 512, 64);  // added to 512 tokens of size 64
+//   // Queries and keys [B, L, H, 128], turned in place:
+//   qkv::RotaryTables t = qkv::rotary_tables(positions, qkv::rotary_frequencies(128));
+//   qkv::rotate(q, t.cosines, t.sines, qkv::RotaryLayout::kHalves, q);
 #ifndef QKV_POSITIONS_H_
 #define QKV_POSITIONS_H_
 
@@ -11,9 +16,12 @@
 #include <vector>
 
 #include "qkv/error.h"
+#include "qkv/options.h"
 #include "qkv/tensor.h"
 
 namespace qkv {
+
+// ---- Sinusoidal positions and Fourier features --------------------------------------------------
 
 // base^(-2 i / d) for i = 0, 1, ..., as many as d has columns in pairs: (d + 1) / 2. To less than
 // 1 ulp. d is 1 to 2^53, base finite and at least 1.
@@ -30,6 +38,71 @@ void fourier_features(std::span<const double> x, std::span<const double> frequen
 // [count, d]. Positions lie between -2^53 and 2^53.
 Tensor sinusoidal_positions(std::int64_t first, std::int64_t count, std::int64_t d,
                             double base = 10000);
+
+// ---- Rotary positions (RoPE) --------------------------------------------------------------------
+
+// Which two of the first r columns of a head are pair i. A model needs the one it was trained with.
+enum class RotaryLayout {
+  kInterleaved,  // 2 i and 2 i + 1: the paper, GPT-J, Llama as Meta publishes it
+  kHalves,       // i and i + r / 2: GPT-NeoX, and most models of Hugging Face
+};
+
+// How frequencies f_i = base^(-2 i / r) change for sequences `factor` times as long as those of the
+// training. L is original_length; a pair turns L f_i / (2 pi) times over it.
+enum class RotaryScaling {
+  kNone,
+  kLinear,  // f_i / factor: position interpolation (Chen et al. 2023)
+  // base times factor^(r / (r - 2)), so the last frequency is divided by factor and the first one
+  // is kept: "NTK-aware" (bloc97 2023), static.
+  kNtk,
+  // By parts (Peng et al. 2023), as the paper's program does it: f_i for pairs that turn beta_fast
+  // times or more over L, f_i / factor for those that turn beta_slow times or less, between them a
+  // ramp that is linear in i; and both tables times 0.1 log(factor) + 1.
+  kYarn,
+  // By parts like that, from high_factor to low_factor turns, with a ramp that is linear in the
+  // turns, and tables as they are (Llama 3.1, 2024).
+  kLlama3,
+};
+
+struct RotaryOptions {
+  double base = 10000;  // finite, at least 1; kYarn needs more than 1
+  RotaryScaling scaling = RotaryScaling::kNone;
+  double factor = 1;                       // finite, at least 1; kNone needs 1
+  std::int64_t original_length = 0;        // L, tokens; kYarn and kLlama3 need it
+  double beta_fast = 32, beta_slow = 1;    // kYarn: fast > slow > 0
+  bool whole_pairs = true;                 // kYarn: the ramp's ends are rounded outwards
+  double low_factor = 1, high_factor = 4;  // kLlama3: high > low > 0
+};
+
+struct RotaryFrequencies {
+  std::vector<double> values;  // the angle a position, one a pair
+  double magnitude = 1;        // what cosines and sines are multiplied by
+};
+
+// r / 2 frequencies for r rotated columns, an even number from 2 to 2^53; r may be less than a
+// head's size (partial rotary).
+RotaryFrequencies rotary_frequencies(std::int64_t r, const RotaryOptions& options = {});
+
+// cos(x f_i) and sin(x f_i) times the magnitude, float32 [L, r / 2] or [B, L, r / 2], for
+// `positions` x, int64 [L] or [B, L] of any strides: any numbers in any order from -2^53 to 2^53.
+// The angle is the product as it is, unrounded; its sine and cosine are rounded once, to float32.
+struct RotaryTables {
+  Tensor cosines, sines;
+};
+RotaryTables rotary_tables(const TensorView& positions, const RotaryFrequencies& frequencies);
+
+// Pair (a, b) of each head to (a cos - b sin, b cos + a sin), with the cosine and sine of its token
+// and pair. x and out are [B, L, H, d] or [L, H, d] of any strides (heads first: transposed(1, 2)),
+// both float32, float16 or bfloat16; columns from r on are copied. The tables, float32 [L, r / 2]
+// or one for each sequence [B, L, r / 2], may come from elsewhere too. `out` may be x itself.
+void rotate(const TensorView& x, const TensorView& cosines, const TensorView& sines,
+            RotaryLayout layout, const MutableTensorView& out,
+            const ExecutionOptions& execution = {});
+
+// From dLoss/dout to dLoss/dx: a rotation by the negative angles, times the same magnitude.
+void rotate_gradient(const TensorView& d_out, const TensorView& cosines, const TensorView& sines,
+                     RotaryLayout layout, const MutableTensorView& d_x,
+                     const ExecutionOptions& execution = {});
 
 }  // namespace qkv
 

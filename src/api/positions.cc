@@ -1,8 +1,23 @@
 #include "qkv/positions.h"
 
+#include "api/callbacks.h"
+#include "plan/rotation.h"
 #include "positions/positions.h"
+#include "positions/rotary.h"
 
 namespace qkv {
+namespace {
+
+void run(const Rotation& rotation, const ExecutionOptions& execution) {
+  CallbackGuard callbacks;
+  ExecutionOptions guarded = execution;
+  callbacks.wrap(guarded);
+  const Status status = run_rotation(rotation, guarded, callbacks.stop());
+  callbacks.rethrow();
+  throw_if_error(status);
+}
+
+}  // namespace
 
 std::vector<double> sinusoidal_frequencies(std::int64_t d, double base) {
   throw_if_error(check_frequencies(d, base));
@@ -23,6 +38,38 @@ Tensor sinusoidal_positions(std::int64_t first, std::int64_t count, std::int64_t
   throw_if_error(allocate(DType::kFloat32, shape, out));
   throw_if_error(fill_sinusoidal_positions(first, base, out));
   return out;
+}
+
+RotaryFrequencies rotary_frequencies(std::int64_t r, const RotaryOptions& options) {
+  throw_if_error(check_rotary(r, options));
+  RotaryFrequencies frequencies;
+  frequencies.values.resize(static_cast<std::size_t>(r / 2));
+  throw_if_error(fill_rotary_frequencies(r, options, frequencies.values, frequencies.magnitude));
+  return frequencies;
+}
+
+RotaryTables rotary_tables(const TensorView& positions, const RotaryFrequencies& frequencies) {
+  throw_if_error(check_positions(positions));
+  std::vector<std::int64_t> shape(positions.extents.begin(),
+                                  positions.extents.begin() + positions.rank);
+  shape.push_back(static_cast<std::int64_t>(frequencies.values.size()));
+  RotaryTables tables;
+  throw_if_error(allocate(DType::kFloat32, shape, tables.cosines));
+  throw_if_error(allocate(DType::kFloat32, shape, tables.sines));
+  throw_if_error(fill_rotary_tables(positions, frequencies.values, frequencies.magnitude,
+                                    tables.cosines, tables.sines));
+  return tables;
+}
+
+void rotate(const TensorView& x, const TensorView& cosines, const TensorView& sines,
+            RotaryLayout layout, const MutableTensorView& out, const ExecutionOptions& execution) {
+  run({x, cosines, sines, layout, out}, execution);
+}
+
+void rotate_gradient(const TensorView& d_out, const TensorView& cosines, const TensorView& sines,
+                     RotaryLayout layout, const MutableTensorView& d_x,
+                     const ExecutionOptions& execution) {
+  run({d_out, cosines, sines, layout, d_x, true}, execution);
 }
 
 }  // namespace qkv

@@ -1,10 +1,7 @@
-// Attention on the tape, and the turning of queries and keys.
-#include <algorithm>
-
+// Attention on the tape.
 #include "nn/tape_impl.h"
 #include "plan/gradient_plan.h"
 #include "plan/plan.h"
-#include "simd/float_environment.h"
 
 namespace qkv::nn {
 namespace {
@@ -85,53 +82,6 @@ Var Tape::attention(Var query, Var key, Var value, const AttentionOptions& optio
       const float* more = results[n].data<float>();
       for (std::int64_t i = 0; i < results[n].size(); ++i) sums[i] = sums[i] + more[i];
     }
-    return {};
-  };
-  return y;
-}
-
-Var Tape::rotate(Var x, const TensorView& cosines, const TensorView& sines, bool halves) {
-  if (!impl_->usable("rotate", {x})) return {};
-  const Tensor& in = impl_->value(x);
-  if (in.rank() != 4 || in.extent(3) % 2 != 0) {
-    return impl_->fail("rotate: shape " + shape_string(in) +
-                       " is not [batch, tokens, heads, d] with an even d");
-  }
-  const std::int64_t batch = in.extent(0), tokens = in.extent(1), heads = in.extent(2),
-                     d = in.extent(3), pairs = d / 2;
-  const TensorView wanted(nullptr, DType::kFloat32, {tokens, pairs});
-  for (const TensorView* table : {&cosines, &sines}) {
-    if (shape_string(*table) != shape_string(wanted) || table->dtype != DType::kFloat32) {
-      return impl_->fail("rotate: a table " + describe(*table) + " for x " + shape_string(in) +
-                         "; it must be float32 " + shape_string(wanted));
-    }
-  }
-  const Var c = constant(cosines), s = constant(sines);
-  const Var y = impl_->push(impl_->take(shape_of(in)), {x});
-  if (!c.defined() || !s.defined() || !y.defined()) return {};
-  // (a, b) to (a cos - b sin, b cos + a sin); back with the other sign of the sine.
-  const auto turn = [=, impl = impl_.get()](const float* from, float* to, float sign, bool adds) {
-    const float *cos = impl->numbers(c), *sin = impl->numbers(s);
-    const FloatEnvironment environment;
-    for (std::int64_t row = 0; row < batch * tokens; ++row) {
-      const std::int64_t t = row % tokens;
-      for (std::int64_t h = 0; h < heads; ++h) {
-        const std::int64_t first = (row * heads + h) * d;
-        for (std::int64_t i = 0; i < pairs; ++i) {
-          const std::int64_t at_a = first + (halves ? i : 2 * i),
-                             at_b = first + (halves ? i + pairs : 2 * i + 1);
-          const float cosine = cos[t * pairs + i], sine = sign * sin[t * pairs + i];
-          const float a = from[at_a], b = from[at_b];
-          const float new_a = a * cosine - b * sine, new_b = b * cosine + a * sine;
-          to[at_a] = adds ? to[at_a] + new_a : new_a;
-          to[at_b] = adds ? to[at_b] + new_b : new_b;
-        }
-      }
-    }
-  };
-  turn(impl_->numbers(x), impl_->numbers(y), 1.0f, false);
-  impl_->node(y).backward = [impl = impl_.get(), x, y, turn]() -> Status {
-    if (impl->learns(x)) turn(impl->gradient(y), impl->gradient(x), -1.0f, true);
     return {};
   };
   return y;

@@ -1,12 +1,11 @@
 #include "positions/positions.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstdio>
 #include <string>
 #include <vector>
 
+#include "positions/text.h"
 #include "problem/checks.h"
 #include "problem/overlap.h"
 #include "simd/float_environment.h"
@@ -18,12 +17,6 @@ namespace qkv {
 namespace {
 
 constexpr std::int64_t kMaxWhole = std::int64_t{1} << 53;  // whole numbers up to it are doubles
-
-std::string number_text(double number) {
-  std::array<char, 32> text;
-  std::snprintf(text.data(), text.size(), "%g", number);
-  return text.data();
-}
 
 // A float32 matrix of its own.
 Status check_matrix(const MutableTensorView& out) {

@@ -3,13 +3,20 @@
 #ifndef QKV_SIMD_MATH_INL_H_
 #define QKV_SIMD_MATH_INL_H_
 
+#include <bit>
 #include <limits>
 
 #include "simd/faults.h"
 #include "simd/vec-inl.h"
+#include "tensor/float16.h"
 
 QKV_BEFORE_NAMESPACE();
 namespace qkv::QKV_ISA {
+
+// -0 becomes +0, every NaN the canonical one, as results leave the library.
+QKV_INLINE V canonical(V x) {
+  return select(equal(x, x), x + zero(), set(std::bit_cast<float>(kCanonicalNaN32)));
+}
 
 // exp(x) = y * (the float with the bits of t shifted left by 23), as long as that is finite.
 struct ExpParts {

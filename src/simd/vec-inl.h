@@ -52,6 +52,7 @@ QKV_INLINE V min_number(V x, V bound) { return select(less(x, bound), x, bound);
 #endif
 
 QKV_INLINE V abs(V x) { return hn::Abs(x); }
+QKV_INLINE V swap_pairs(V x) { return hn::Reverse2(D(), x); }  // lanes 2 n and 2 n + 1
 QKV_INLINE V copy_sign(V magnitude, V sign) { return hn::CopySign(magnitude, sign); }
 // The float whose bits are those of t shifted left by 23: low integer bits become an exponent.
 QKV_INLINE V bits_to_exponent(V t) {

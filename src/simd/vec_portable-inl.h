@@ -56,6 +56,7 @@ QKV_INLINE V fma(V a, V b, V c) {
 
 QKV_INLINE V max_number(V x, V bound) { return select(less(bound, x), x, bound); }
 QKV_INLINE V min_number(V x, V bound) { return select(less(x, bound), x, bound); }
+QKV_INLINE V swap_pairs(V x) { return V{x[1], x[0], x[3], x[2]}; }
 QKV_INLINE V abs(V x) { return reinterpret_cast<V>(reinterpret_cast<M>(x) & 0x7fffffff); }
 QKV_INLINE V copy_sign(V magnitude, V sign) { return select(M{} + 0x7fffffff, magnitude, sign); }
 QKV_INLINE V bits_to_exponent(V t) { return reinterpret_cast<V>(reinterpret_cast<U>(t) << 23); }

@@ -72,11 +72,26 @@ std::vector<Case> cases() {
   all.push_back({"attention of one value", {{1, 4, 1, 3}}, [](Tape& t, Vars v) {
                    return t.attention(v[0], v[0], v[0], causal());
                  }});
-  for (const bool halves : {false, true}) {
+  for (const RotaryLayout layout : {RotaryLayout::kInterleaved, RotaryLayout::kHalves}) {
+    const bool halves = layout == RotaryLayout::kHalves;
     all.push_back(
-        {halves ? "rotate halves" : "rotate pairs", {{2, 3, 2, 4}}, [halves](Tape& t, Vars v) {
-           return t.rotate(v[0], {kCosines, {3, 2}}, {kSines, {3, 2}}, halves);
+        {halves ? "rotate halves" : "rotate neighbours", {{2, 3, 2, 4}}, [=](Tape& t, Vars v) {
+           return t.rotate(v[0], {kCosines, {3, 2}}, {kSines, {3, 2}}, layout);
          }});
+    // Positions of their own for each sequence, a part of the columns, tables that are larger by
+    // YaRN's factor, and gone before the backward pass.
+    all.push_back({halves ? "rotate some halves" : "rotate some neighbours",
+                   {{2, 3, 2, 7}},
+                   [=](Tape& t, Vars v) {
+                     const std::int64_t positions[] = {0, 1, 2, 900, -7, 3};
+                     RotaryOptions yarn;
+                     yarn.scaling = RotaryScaling::kYarn;
+                     yarn.factor = 8;
+                     yarn.original_length = 512;
+                     const RotaryTables tables =
+                         rotary_tables({positions, {2, 3}}, rotary_frequencies(4, yarn));
+                     return t.rotate(v[0], tables.cosines, tables.sines, layout);
+                   }});
   }
   all.push_back({"cross_entropy", {{4, 6}}, [](Tape& t, Vars v) {
                    const std::int64_t targets[] = {5, -1, 0, 3};
@@ -238,6 +253,11 @@ TEST(Tape, SaysWhatDoesNotFit) {
          t.cross_entropy(t.constant({x, {2, 3}}), targets);
        },
        "cross_entropy: target 3 of 3 classes; count from 0"},
+      {[&](Tape& t) {
+         t.rotate(t.constant({x, {1, 1, 2, 3}}), {x, {2, 1}}, {x, {2, 1}}, RotaryLayout::kHalves);
+       },
+       "cosines: float32 [2, 1] for x [1, 1, 2, 3]; it must be float32 [tokens, pairs] or [batch, "
+       "tokens, pairs], with at most d / 2 pairs"},
       {[&](Tape& t) { t.gelu({}); },
        "gelu: an input is no value of this tape; make it after clear(), on the same tape"},
       {[&](Tape& t) {

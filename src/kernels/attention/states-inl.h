@@ -2,7 +2,6 @@
 #ifndef QKV_KERNELS_ATTENTION_STATES_INL_H_
 #define QKV_KERNELS_ATTENTION_STATES_INL_H_
 
-#include <bit>
 #include <cstdint>
 #include <span>
 #include <utility>
@@ -68,11 +67,6 @@ inline void add_sinks(const RowTile& tile, std::span<const float> sinks, float* 
       x[1] = fma1(1.0f, exp1(sink - x[0]), x[1]);
     }
   }
-}
-
-// -0 becomes +0, every NaN the canonical one.
-QKV_INLINE V canonical(V x) {
-  return select(equal(x, x), x + zero(), set(std::bit_cast<float>(kCanonicalNaN32)));
 }
 
 // out[c] = o[c] / l * factor, rounded to out's type.

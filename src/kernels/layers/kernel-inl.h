@@ -179,8 +179,69 @@ inline void softmax(const float* logits, std::int64_t rows, std::int64_t classes
   }
 }
 
+// ---- Rotation -----------------------------------------------------------------------------------
+
+QKV_INLINE V turned(V x, V partner, V cosines, V sines) {
+  return canonical(fma(partner, sines, x * cosines));
+}
+
+inline void rotate_neighbours(const float* x, const float* cosines, const float* sines,
+                              std::int64_t d, float* y) {
+  const auto turn = [](const float* from, const float* cos, const float* sin, float* to) {
+    const V v = load(from);
+    store(turned(v, swap_pairs(v), load(cos), load(sin)), to);
+  };
+  std::int64_t c = 0;
+  for (; c + kLanes <= d; c += kLanes) turn(x + c, cosines + c, sines + c, y + c);
+  if (c == d) return;
+  float lanes[3][kLanes] = {};
+  std::copy(x + c, x + d, lanes[0]);
+  std::copy(cosines + c, cosines + d, lanes[1]);
+  std::copy(sines + c, sines + d, lanes[2]);
+  turn(lanes[0], lanes[1], lanes[2], lanes[0]);
+  std::copy(lanes[0], lanes[0] + (d - c), y + c);
+}
+
+inline void rotate_halves(const float* x, const float* cosines, const float* sines, std::int64_t d,
+                          float* y) {
+  const std::int64_t half = d / 2;
+  // Columns from c on, of both halves; `step` is from one half to the other.
+  const auto turn = [](const float* from, const float* cos, const float* sin, std::int64_t step,
+                       float* to) {
+    const V a = load(from), b = load(from + step);
+    store(turned(a, b, load(cos), load(sin)), to);
+    store(turned(b, a, load(cos + step), load(sin + step)), to + step);
+  };
+  std::int64_t c = 0;
+  for (; c + kLanes <= half; c += kLanes) turn(x + c, cosines + c, sines + c, half, y + c);
+  if (c == half) return;
+  const std::int64_t rest = half - c;
+  float lanes[3][2 * kLanes] = {};
+  int n = 0;
+  for (const float* from : {x, cosines, sines}) {
+    for (std::int64_t h = 0; h < 2; ++h) {
+      std::copy(from + h * half + c, from + (h + 1) * half, lanes[n] + h * kLanes);
+    }
+    ++n;
+  }
+  turn(lanes[0], lanes[1], lanes[2], kLanes, lanes[0]);
+  for (std::int64_t h = 0; h < 2; ++h) {
+    std::copy(lanes[0] + h * kLanes, lanes[0] + h * kLanes + rest, y + h * half + c);
+  }
+}
+
+inline void rotate(const float* x, const float* cosines, const float* sines, std::int64_t d,
+                   bool interleaved, float* y) {
+  if (interleaved) {
+    rotate_neighbours(x, cosines, sines, d, y);
+  } else {
+    rotate_halves(x, cosines, sines, d, y);
+  }
+}
+
 inline LayerKernel layer_kernel(Isa isa) {
-  return {isa, gelu, gelu_gradient, silu, silu_gradient, normalize, normalize_gradient, softmax};
+  return {isa,     gelu,  gelu_gradient, silu, silu_gradient, normalize, normalize_gradient,
+          softmax, rotate};
 }
 
 }  // namespace qkv::QKV_ISA

@@ -1,5 +1,6 @@
 // What layers need of an instruction set beside products and attention: functions of every number,
-// and rows that are normalised. docs/arithmetic.md has the formulas and the order of sums.
+// rows that are normalised, and rows whose pairs are turned. docs/arithmetic.md has the formulas
+// and the order of sums.
 #ifndef QKV_KERNELS_LAYERS_KERNEL_H_
 #define QKV_KERNELS_LAYERS_KERNEL_H_
 
@@ -30,6 +31,12 @@ struct LayerKernel {
   // sum of exponentials: [rows].
   void (*softmax)(const float* logits, std::int64_t rows, std::int64_t classes,
                   float* probabilities, double* lse);
+
+  // y_c = fma(x_partner, sines_c, x_c * cosines_c), canonical, for a row of d numbers, an even d.
+  // The partner of c is its neighbour in (2 n, 2 n + 1) with `interleaved`, else d / 2 away. y may
+  // be x.
+  void (*rotate)(const float* x, const float* cosines, const float* sines, std::int64_t d,
+                 bool interleaved, float* y);
 };
 
 }  // namespace qkv
