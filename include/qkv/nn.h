@@ -124,6 +124,12 @@ class Tape {
   // Rotary positions: heads [B, L, H, d] turned as qkv::rotate() does, by tables [L, r / 2] or
   // [B, L, r / 2] (rotary_tables()).
   Var rotate(Var x, const TensorView& cosines, const TensorView& sines, RotaryLayout layout);
+  // T5's bias [heads, queries, keys] from a table [buckets, heads], for attention(). It and its
+  // gradient take heads x queries x keys numbers each: for inference in less memory there is
+  // qkv::relative_bias().
+  Var relative_bias(Var table, std::int64_t queries, std::int64_t keys,
+                    const RelativeBuckets& buckets = {},
+                    std::optional<std::int64_t> query_offset = {});
   // Mean over the last dimension but one: [B, L, d] to [B, d].
   Var mean_over_tokens(Var x);
 
@@ -171,6 +177,35 @@ class Embedding {
                  std::span<const std::int64_t> shape) const;
 
  private:
+  Parameter* table_;
+};
+
+// A learned row for each of `count` positions, added to tokens (Gehring et al. 2017).
+class LearnedPositions {
+ public:
+  LearnedPositions(Parameters& parameters, const std::string& name, std::int64_t count,
+                   std::int64_t d, random::Generator& rng, double deviation = 0.02);
+  // x [B, L, d] or [L, d], its tokens at first, first + 1, ... An error if there are not as many.
+  Var operator()(Tape& tape, Var x, std::int64_t first = 0) const;
+  // One position for each token of x, or L of them for each sequence.
+  Var operator()(Tape& tape, Var x, std::span<const std::int64_t> positions) const;
+
+ private:
+  Parameter* table_;
+};
+
+// A learned bias for each head and bucket of distances (T5, Raffel et al. 2020), shared by the
+// layers of a model: Extras::bias of each. See qkv/positions.h. T5 has no scale: options.scale = 1.
+class RelativeBias {
+ public:
+  RelativeBias(Parameters& parameters, const std::string& name, std::int64_t heads,
+               random::Generator& rng, const RelativeBuckets& buckets = {},
+               double deviation = 0.02);
+  Var operator()(Tape& tape, std::int64_t queries, std::int64_t keys,
+                 std::optional<std::int64_t> query_offset = {}) const;
+
+ private:
+  RelativeBuckets buckets_;
   Parameter* table_;
 };
 

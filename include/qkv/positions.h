@@ -1,8 +1,9 @@
 // What tells attention where tokens are: sinusoidal positions (Vaswani et al. 2017) and Fourier
-// features, added to tokens; rotary positions (Su et al. 2021), which turn queries and keys. With
-// sines, cosines, logarithms and powers of the library's own, so that they have the same bits on
-// every machine (docs/arithmetic.md). ALiBi is an option of attention (qkv/options.h). Which to
-// take: docs/positions.md.
+// features, added to tokens; rotary positions (Su et al. 2021), which turn queries and keys; T5's
+// bias of relative positions (Raffel et al. 2020), added to scores. With sines, cosines, logarithms
+// and powers of the library's own, so that they have the same bits on every machine
+// (docs/arithmetic.md). ALiBi is an option of attention (qkv/options.h). Which to take:
+// docs/positions.md.
 //
 //   qkv::Tensor code = qkv::sinusoidal_positions(0, 512, 64);  // added to 512 tokens of size 64
 //   // Queries and keys [B, L, H, 128], turned in place:
@@ -12,6 +13,7 @@
 #define QKV_POSITIONS_H_
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -103,6 +105,34 @@ void rotate(const TensorView& x, const TensorView& cosines, const TensorView& si
 void rotate_gradient(const TensorView& d_out, const TensorView& cosines, const TensorView& sines,
                      RotaryLayout layout, const MutableTensorView& d_x,
                      const ExecutionOptions& execution = {});
+
+// ---- A bias by relative position (T5) -----------------------------------------------------------
+
+// Distances, key's position minus query's, share their bias in buckets: half of them are for one
+// distance each, the others grow by a constant factor up to max_distance; all from there on share
+// the last one.
+struct RelativeBuckets {
+  // Half of the buckets for keys after the query (encoders). Else those keys have bucket 0, and are
+  // to be hidden by `causal` (decoders).
+  bool bidirectional = true;
+  std::int64_t buckets = 32;  // at least 2; bidirectional: even, at least 4
+  std::int64_t max_distance = 128;
+};
+
+// As the paper's program computes it, in float32: its boundaries are those of trained models.
+std::int64_t relative_position_bucket(std::int64_t distance, const RelativeBuckets& buckets = {});
+
+// For AttentionOptions::bias: [heads, queries, keys] from a table, float32 [buckets, heads]. It has
+// one number a head and distance, heads x (queries + keys - 1) of them, read with strides [.., -1,
+// 1]. Query i is at i + query_offset, by default keys - queries (Alignment::kBottomRight).
+Tensor relative_bias(const TensorView& table, std::int64_t queries, std::int64_t keys,
+                     const RelativeBuckets& buckets = {},
+                     std::optional<std::int64_t> query_offset = {});
+
+// dLoss/dtable [buckets, heads] from dLoss/dbias [heads, queries, keys], float32: sums in double,
+// of each distance over rising i, then of each bucket over rising distances, rounded once.
+Tensor relative_bias_gradient(const TensorView& d_bias, const RelativeBuckets& buckets = {},
+                              std::optional<std::int64_t> query_offset = {});
 
 }  // namespace qkv
 

@@ -3,7 +3,9 @@
 #include "api/callbacks.h"
 #include "plan/rotation.h"
 #include "positions/positions.h"
+#include "positions/relative.h"
 #include "positions/rotary.h"
+#include "simd/float_environment.h"
 
 namespace qkv {
 namespace {
@@ -70,6 +72,35 @@ void rotate_gradient(const TensorView& d_out, const TensorView& cosines, const T
                      RotaryLayout layout, const MutableTensorView& d_x,
                      const ExecutionOptions& execution) {
   run({d_out, cosines, sines, layout, d_x, true}, execution);
+}
+
+std::int64_t relative_position_bucket(std::int64_t distance, const RelativeBuckets& buckets) {
+  throw_if_error(check_buckets(buckets));
+  const FloatEnvironment environment;
+  return bucket_of(distance, buckets);
+}
+
+Tensor relative_bias(const TensorView& table, std::int64_t queries, std::int64_t keys,
+                     const RelativeBuckets& buckets, std::optional<std::int64_t> query_offset) {
+  throw_if_error(check_relative_table(table, buckets));
+  RelativePairs pairs;
+  throw_if_error(make_pairs(queries, keys, query_offset, pairs));
+  const std::int64_t heads = table.extents[1], shape[] = {heads, pairs.count()};
+  Tensor numbers;
+  throw_if_error(allocate(DType::kFloat32, shape, numbers));
+  throw_if_error(fill_relative_bias(table, pairs, buckets, numbers.data<float>()));
+  return Tensor(numbers.storage(), toeplitz(numbers.data<float>(), heads, pairs));
+}
+
+Tensor relative_bias_gradient(const TensorView& d_bias, const RelativeBuckets& buckets,
+                              std::optional<std::int64_t> query_offset) {
+  throw_if_error(check_buckets(buckets));
+  const std::int64_t heads = d_bias.rank == 3 ? d_bias.extents[0] : 0;
+  const std::int64_t shape[] = {buckets.buckets, heads};
+  Tensor d_table;
+  throw_if_error(allocate(DType::kFloat32, shape, d_table));
+  throw_if_error(fill_relative_gradient(d_bias, buckets, query_offset, d_table));
+  return d_table;
 }
 
 }  // namespace qkv

@@ -43,6 +43,76 @@ Var Embedding::operator()(Tape& tape, std::span<const std::int64_t> ids,
   return tape.embedding(tape.parameter(*table_), ids, shape);
 }
 
+LearnedPositions::LearnedPositions(Parameters& parameters, const std::string& name,
+                                   std::int64_t count, std::int64_t d, random::Generator& rng,
+                                   double deviation) {
+  const std::int64_t shape[] = {count, d};
+  table_ = &parameters.add_normal(name + ".weight", shape, deviation, rng);
+  table_->decays = false;
+}
+
+Var LearnedPositions::operator()(Tape& tape, Var x, std::int64_t first) const {
+  const TensorView tokens = tape.value(x);
+  if (!tape.status().ok()) return {};
+  std::vector<std::int64_t> positions;
+  if (tokens.rank >= 2) {
+    const std::int64_t length = tokens.extents[tokens.rank - 2];
+    const std::int64_t count = table_->value.extent(0);
+    if (first < 0 || length > count || first > count - length) {
+      tape.fail(invalid_argument(table_->name + ": " + std::to_string(length) +
+                                 " tokens from position " + std::to_string(first) + " on for " +
+                                 std::to_string(count) +
+                                 " learned positions; use shorter "
+                                 "sequences, or learn more"));
+      return {};
+    }
+    for (std::int64_t n = 0; n < length; ++n) positions.push_back(first + n);
+  }
+  return (*this)(tape, x, positions);
+}
+
+Var LearnedPositions::operator()(Tape& tape, Var x, std::span<const std::int64_t> positions) const {
+  const TensorView tokens = tape.value(x);
+  if (!tape.status().ok()) return {};
+  const std::int64_t count = table_->value.extent(0), d = table_->value.extent(1);
+  const auto given = static_cast<std::int64_t>(positions.size());
+  const bool fits = tokens.rank >= 2 && tokens.rank <= 3 && tokens.extents[tokens.rank - 1] == d &&
+                    (given == tokens.extents[tokens.rank - 2] ||
+                     (tokens.rank == 3 && given == tokens.extents[0] * tokens.extents[1]));
+  if (!fits) {
+    tape.fail(invalid_argument(table_->name + ": tokens " + shape_string(tokens) + " and " +
+                               std::to_string(given) + " positions of " + std::to_string(d) +
+                               " numbers don't fit; pass [batch, tokens, d] or [tokens, d], and "
+                               "one position a token"));
+    return {};
+  }
+  for (const std::int64_t position : positions) {
+    if (position < 0 || position >= count) {
+      tape.fail(invalid_argument(table_->name + ": position " + std::to_string(position) +
+                                 " is not among the " + std::to_string(count) +
+                                 " learned ones; count from 0"));
+      return {};
+    }
+  }
+  const bool all = tokens.rank == 3 && given != tokens.extents[1];
+  const std::int64_t of_all[] = {tokens.extents[0], tokens.extents[1]};
+  const auto shape = all ? std::span<const std::int64_t>(of_all) : std::span(&given, 1);
+  return tape.add(x, tape.embedding(tape.parameter(*table_), positions, shape));
+}
+
+RelativeBias::RelativeBias(Parameters& parameters, const std::string& name, std::int64_t heads,
+                           random::Generator& rng, const RelativeBuckets& buckets, double deviation)
+    : buckets_(buckets) {
+  const std::int64_t shape[] = {buckets.buckets, heads};
+  table_ = &parameters.add_normal(name + ".weight", shape, deviation, rng);
+  table_->decays = false;
+}
+
+Var RelativeBias::operator()(Tape& tape, std::int64_t queries, std::int64_t keys,
+                             std::optional<std::int64_t> query_offset) const {
+  return tape.relative_bias(tape.parameter(*table_), queries, keys, buckets_, query_offset);
+}
+
 LayerNorm::LayerNorm(Parameters& parameters, const std::string& name, std::int64_t d)
     : gain_(&parameters.add_ones(name + ".gain", std::span(&d, 1))),
       bias_(&parameters.add(name + ".bias", std::span(&d, 1), false)) {}

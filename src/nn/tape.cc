@@ -8,7 +8,9 @@ namespace qkv::nn {
 
 Tensor Tape::Impl::take(std::span<const std::int64_t> shape) {
   std::int64_t size = 1;
-  for (std::int64_t extent : shape) size *= extent;
+  for (std::int64_t extent : shape) {
+    if (__builtin_mul_overflow(size, extent, &size)) size = -1;  // allocate() will say so
+  }
   if (used == memory.size()) memory.emplace_back();
   Tensor& tensor = memory[used++];
   if (!tensor.defined() || tensor.size() != size) {

@@ -25,7 +25,7 @@ MAY_INCLUDE = {
     "src/inspect/": [PUBLIC, "src/tensor/", "src/problem/", "src/kernels/exact/",
                      "src/simd/float_environment.h"],
     "src/positions/": [PUBLIC, "src/tensor/", "src/problem/", "src/simd/"],
-    "src/nn/": [PUBLIC, "src/kernels/registry.h", "src/plan/", "src/simd/"],
+    "src/nn/": [PUBLIC, "src/kernels/registry.h", "src/plan/", "src/positions/", "src/simd/"],
     "src/models/": [PUBLIC, "src/positions/", "src/simd/"],
     "src/checkpoint/": [PUBLIC, "src/io/guard.h"],
     "src/api/": [PUBLIC, "src/"],

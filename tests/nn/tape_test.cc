@@ -93,6 +93,15 @@ std::vector<Case> cases() {
                      return t.rotate(v[0], tables.cosines, tables.sines, layout);
                    }});
   }
+  all.push_back({"relative_bias", {{8, 2}}, [](Tape& t, Vars v) {
+                   return t.relative_bias(v[0], 4, 5, {true, 8, 4});
+                 }});
+  all.push_back({"attention with a relative bias",
+                 {{1, 3, 2, 4}, {1, 5, 2, 4}, {1, 5, 2, 4}, {4, 2}},
+                 [](Tape& t, Vars v) {
+                   const Var bias = t.relative_bias(v[3], 3, 5, {false, 4, 3});
+                   return t.attention(v[0], v[1], v[2], causal(), bias);
+                 }});
   all.push_back({"cross_entropy", {{4, 6}}, [](Tape& t, Vars v) {
                    const std::int64_t targets[] = {5, -1, 0, 3};
                    return t.cross_entropy(v[0], targets);
@@ -258,6 +267,8 @@ TEST(Tape, SaysWhatDoesNotFit) {
        },
        "cosines: float32 [2, 1] for x [1, 1, 2, 3]; it must be float32 [tokens, pairs] or [batch, "
        "tokens, pairs], with at most d / 2 pairs"},
+      {[&](Tape& t) { t.relative_bias(t.parameter(weight), 2, 2, {true, 8, 16}); },
+       "table: float32 [7, 4] does not fit 8 buckets; it must be float32 [8, heads]"},
       {[&](Tape& t) { t.gelu({}); },
        "gelu: an input is no value of this tape; make it after clear(), on the same tape"},
       {[&](Tape& t) {
