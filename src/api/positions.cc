@@ -5,7 +5,6 @@
 #include "positions/positions.h"
 #include "positions/relative.h"
 #include "positions/rotary.h"
-#include "simd/float_environment.h"
 
 namespace qkv {
 namespace {
@@ -75,9 +74,9 @@ void rotate_gradient(const TensorView& d_out, const TensorView& cosines, const T
 }
 
 std::int64_t relative_position_bucket(std::int64_t distance, const RelativeBuckets& buckets) {
-  throw_if_error(check_buckets(buckets));
-  const FloatEnvironment environment;
-  return bucket_of(distance, buckets);
+  std::int64_t bucket = 0;
+  throw_if_error(find_bucket(distance, buckets, bucket));
+  return bucket;
 }
 
 Tensor relative_bias(const TensorView& table, std::int64_t queries, std::int64_t keys,

@@ -22,6 +22,25 @@ std::int64_t buckets_each_way(const RelativeBuckets& b) {
   return b.bidirectional ? b.buckets / 2 : b.buckets;
 }
 
+// In a FloatEnvironment, for buckets that were checked.
+std::int64_t bucket_of(std::int64_t distance, const RelativeBuckets& b) {
+  const std::int64_t each = buckets_each_way(b), exact = each / 2;
+  const bool after = distance > 0;  // the key is
+  if (after && !b.bidirectional) return 0;
+  const std::uint64_t n = after ? static_cast<std::uint64_t>(distance)
+                                : std::uint64_t{0} - static_cast<std::uint64_t>(distance);
+  const std::int64_t first = after ? each : 0;
+  if (n < static_cast<std::uint64_t>(exact)) return first + static_cast<std::int64_t>(n);
+  // In float32, as models were trained.
+  const float ratio = static_cast<float>(n) / static_cast<float>(exact);
+  const auto most =
+      static_cast<float>(log(static_cast<double>(b.max_distance) / static_cast<double>(exact)));
+  const auto wide = static_cast<float>(each - exact);
+  const float step = static_cast<float>(log(double{ratio})) / most * wide;
+  if (!(step < wide)) return first + each - 1;
+  return first + std::min(exact + static_cast<std::int64_t>(step), each - 1);
+}
+
 // The buckets of all distances, by rising distance.
 std::vector<std::int64_t> buckets_of(const RelativePairs& pairs, const RelativeBuckets& buckets) {
   std::vector<std::int64_t> all(static_cast<std::size_t>(pairs.count()));
@@ -61,22 +80,11 @@ Status check_buckets(const RelativeBuckets& b) {
   return {};
 }
 
-std::int64_t bucket_of(std::int64_t distance, const RelativeBuckets& b) {
-  const std::int64_t each = buckets_each_way(b), exact = each / 2;
-  const bool after = distance > 0;  // the key is
-  if (after && !b.bidirectional) return 0;
-  const std::uint64_t n = after ? static_cast<std::uint64_t>(distance)
-                                : std::uint64_t{0} - static_cast<std::uint64_t>(distance);
-  const std::int64_t first = after ? each : 0;
-  if (n < static_cast<std::uint64_t>(exact)) return first + static_cast<std::int64_t>(n);
-  // In float32, as models were trained.
-  const float ratio = static_cast<float>(n) / static_cast<float>(exact);
-  const auto most =
-      static_cast<float>(log(static_cast<double>(b.max_distance) / static_cast<double>(exact)));
-  const auto wide = static_cast<float>(each - exact);
-  const float step = static_cast<float>(log(double{ratio})) / most * wide;
-  if (!(step < wide)) return first + each - 1;
-  return first + std::min(exact + static_cast<std::int64_t>(step), each - 1);
+Status find_bucket(std::int64_t distance, const RelativeBuckets& buckets, std::int64_t& bucket) {
+  if (Status s = check_buckets(buckets); !s.ok()) return s;
+  const FloatEnvironment environment;
+  bucket = bucket_of(distance, buckets);
+  return {};
 }
 
 Status make_pairs(std::int64_t queries, std::int64_t keys,

@@ -12,8 +12,7 @@
 namespace qkv {
 
 Status check_buckets(const RelativeBuckets& buckets);
-// For buckets that were checked, in a FloatEnvironment.
-std::int64_t bucket_of(std::int64_t distance, const RelativeBuckets& buckets);
+Status find_bucket(std::int64_t distance, const RelativeBuckets& buckets, std::int64_t& bucket);
 
 // The pairs of a bias: a query i at i + offset, a key j at j.
 struct RelativePairs {

@@ -1,7 +1,8 @@
-// Every function of qkv.h and qkv_learn.h, called from a C program: it returns 0 if all of them did
-// what they say.
+// Every function of qkv.h, qkv_learn.h and qkv_positions.h, called from a C program: it returns 0
+// if all of them did what they say.
 #include <math.h>
 #include <qkv_learn.h>
+#include <qkv_positions.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -297,6 +298,30 @@ static void positions_and_saturation(void) {
   CHECK(norm == 0.1875);
 }
 
+static void rotary_positions(void) {
+  const int64_t ids[] = {1}, one[] = {1}, table_shape[] = {1, 2}, shape[] = {1, 1, 4};
+  double frequencies[2], magnitude = 0;
+  float cosines[2], sines[2], x[] = {1, 2, 3, 4};
+  qkv_tensor positions, cosine_table, sine_table, heads;
+  qkv_rotary_options options;
+  qkv_rotary_options_init(&options);
+  CHECK_OK(qkv_rotary_frequencies(4, &options, frequencies, 2, &magnitude));
+  CHECK(frequencies[1] == 0.01 && magnitude == 1);
+  qkv_tensor_init(&positions, ids, QKV_INT64, 1, one);
+  qkv_tensor_init(&cosine_table, cosines, QKV_FLOAT32, 2, table_shape);
+  qkv_tensor_init(&sine_table, sines, QKV_FLOAT32, 2, table_shape);
+  qkv_tensor_init(&heads, x, QKV_FLOAT32, 3, shape);
+  CHECK_OK(qkv_rotary_tables(&positions, frequencies, 2, magnitude, &cosine_table, &sine_table));
+  CHECK_OK(qkv_rotate(&heads, &cosine_table, &sine_table, QKV_ROTARY_HALVES, &heads, NULL));
+  CHECK(fabsf(x[0] + 1.9841106F) < 1e-6F && fabsf(x[3] - 4.0197997F) < 1e-6F);
+  CHECK_OK(
+      qkv_rotate_gradient(&heads, &cosine_table, &sine_table, QKV_ROTARY_HALVES, &heads, NULL));
+  CHECK(fabsf(x[0] - 1) < 1e-6F && fabsf(x[3] - 4) < 1e-6F);
+  int64_t bucket = 0;
+  CHECK_OK(qkv_relative_position_bucket(8, 1, 32, 128, &bucket));
+  CHECK(bucket == 24);
+}
+
 static void random_numbers(void) {
   qkv_generator *generator = NULL, *words = NULL, *copy = NULL;
   const uint32_t seed = 0;
@@ -422,6 +447,7 @@ int main(void) {
   states();
   products_and_slopes();
   positions_and_saturation();
+  rotary_positions();
   random_numbers();
   callbacks();
   printf("%d failures\n", failures);
