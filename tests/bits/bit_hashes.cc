@@ -2,16 +2,20 @@
 //
 //   bit_hashes exact|portable|neon|avx2|avx512 RANDOM_PROBLEMS
 //
-// First sinusoidal positions, near and far; then the golden problems of `qkv verify`, then random
-// ones like those of the bit suite: one small for three long, each computed in one of the ways of
-// ways.h, by turns. `exact` is the scalar program and knows one way only; all must print the same.
+// First sinusoidal and rotary positions, near and far, and what is turned by them; then the golden
+// problems of `qkv verify`, then random ones like those of the bit suite: one small for three long,
+// each computed in one of the ways of ways.h, by turns. `exact` is the scalar program and knows one
+// way only; all must print the same.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
 #include "golden.h"
 #include "kernels/exact/exact.h"
+#include "plan/rotation.h"
 #include "positions/positions.h"
+#include "positions/relative.h"
+#include "positions/rotary.h"
 #include "qkv/cpu.h"
 #include "qkv/error.h"
 #include "simd/float_environment.h"
@@ -46,6 +50,51 @@ void print_positions(std::uint64_t number, std::int64_t first, double base) {
   throw_if_error(fill_sinusoidal_positions(first, base, out));
   const auto* bytes = out.data<std::byte>();
   print("positions", number, fnv1a({bytes, bytes + out.size() * 4}));
+}
+
+// Tables of a scaling, and heads turned by them in both layouts.
+void print_rotary(const Kernel& kernel, RotaryScaling scaling, std::int64_t first) {
+  constexpr std::int64_t kTokens = 40, kColumns = 66;
+  RotaryOptions options;
+  options.scaling = scaling;
+  options.factor = scaling == RotaryScaling::kNone ? 1 : 7;
+  options.original_length = 4096;
+  std::vector<double> frequencies(kColumns / 2);
+  double magnitude = 0;
+  throw_if_error(fill_rotary_frequencies(kColumns, options, frequencies, magnitude));
+  std::vector<std::int64_t> ids(kTokens);
+  for (std::int64_t n = 0; n < kTokens; ++n) ids[static_cast<std::size_t>(n)] = first + n;
+  const std::int64_t shape[] = {kTokens, kColumns / 2}, heads_shape[] = {kTokens, 3, kColumns + 1};
+  Tensor cosines, sines, x;
+  throw_if_error(allocate(DType::kFloat32, shape, cosines));
+  throw_if_error(allocate(DType::kFloat32, shape, sines));
+  throw_if_error(allocate(DType::kFloat32, heads_shape, x));
+  throw_if_error(
+      fill_rotary_tables({ids.data(), {kTokens}}, frequencies, magnitude, cosines, sines));
+  throw_if_error(fill_sinusoidal_positions(
+      5, 100, MutableTensorView(x.data<float>(), {kTokens * 3, kColumns + 1})));
+  ExecutionOptions execution;
+  execution.isa = kernel.exact ? Isa::kPortable : kernel.isa;
+  for (RotaryLayout layout : {RotaryLayout::kInterleaved, RotaryLayout::kHalves}) {
+    throw_if_error(run_rotation({x, cosines, sines, layout, x, false}, execution));
+  }
+  std::vector<std::byte> bytes;
+  for (const Tensor* tensor : {&cosines, &sines, &x}) {
+    const auto* from = tensor->data<std::byte>();
+    bytes.insert(bytes.end(), from, from + tensor->size() * 4);
+  }
+  print("rotary", static_cast<std::uint64_t>(scaling), fnv1a(bytes));
+}
+
+// T5's buckets of distances near and far.
+void print_buckets() {
+  std::vector<std::byte> bytes;
+  for (std::int64_t distance = -3000; distance < 3000; ++distance) {
+    std::int64_t bucket = 0;
+    throw_if_error(find_bucket(distance, {true, 256, 2000}, bucket));
+    bytes.push_back(static_cast<std::byte>(bucket));
+  }
+  print("buckets", 0, fnv1a(bytes));
 }
 
 void print_golden(const Kernel& kernel, int index) {
@@ -106,6 +155,11 @@ int main(int argc, char** argv) {
   const FloatEnvironment environment;
   print_positions(0, -100, 10000);
   print_positions(1, (std::int64_t{1} << 53) - 200, 1e300);
+  for (int scaling = 0; scaling <= static_cast<int>(RotaryScaling::kLlama3); ++scaling) {
+    print_rotary(kernel, static_cast<RotaryScaling>(scaling),
+                 scaling % 2 == 0 ? -20 : std::int64_t{1} << (30 + 5 * scaling));
+  }
+  print_buckets();
   for (int i = 0; i < app::golden_count(); ++i) print_golden(kernel, i);
   for (int seed = 0; seed < std::atoi(argv[2]); ++seed) {
     print_random(kernel, static_cast<std::uint64_t>(seed));
