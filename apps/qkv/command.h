@@ -61,6 +61,7 @@ int attend(int argc, const char* const* argv);
 int diff(int argc, const char* const* argv);
 int info(int argc, const char* const* argv);
 int lesson(int argc, const char* const* argv);
+int train(int argc, const char* const* argv);
 int verify(int argc, const char* const* argv);
 int bench(int argc, const char* const* argv);
 

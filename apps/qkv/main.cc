@@ -26,6 +26,7 @@ constexpr Command kCommands[] = {
     {"diff", "Compare the arrays of two files, to the bit", diff},
     {"info", "Show this CPU, the kernels and the arithmetic contract", info},
     {"lesson", "Show the lesson: attention explained, in the browser or as text", lesson},
+    {"train", "Train small models that show what attention learns", train},
     {"verify", "Check that every kernel gives the right bits on this machine", verify},
     {"bench", "Measure the speed on this machine", bench},
 };
@@ -103,8 +104,8 @@ int guarded(int argc, const char* const* argv) {
   } catch (const std::exception& error) {
     message = error.what();
   }
-  // Whatever failed after Ctrl-C failed because of it.
-  if (const int interrupted = interrupt_exit_code(); interrupted != 0) {
+  // Whatever failed after Ctrl-C failed because of it; one that says so has its own words.
+  if (const int interrupted = interrupt_exit_code(); interrupted != 0 && code != interrupted) {
     message = "interrupted; nothing was written";
     code = interrupted;
   }

@@ -19,7 +19,7 @@ _qkv() {
   local command=${COMP_WORDS[1]}
   COMPREPLY=()
   if ((COMP_CWORD == 1)); then
-    _qkv_words "attend diff info lesson verify bench help --help --version" "$cur"
+    _qkv_words "attend diff info lesson train verify bench help --help --version" "$cur"
     return
   fi
   # "--causal=top" comes as three words.
@@ -32,6 +32,11 @@ _qkv() {
     return
   fi
   case $prev in
+    --out)
+      compopt -o filenames 2>/dev/null
+      COMPREPLY=($(compgen -d -- "$cur"))
+      return
+      ;;
     -o | --output | --q | --k | --v | --mask | --bias | --key-lengths | --key-begin | \
       --query-lengths | --query-offset | --cu-seqlens | --key-cu-seqlens | --sinks)
       _qkv_files "$cur"
@@ -50,6 +55,11 @@ _qkv() {
     --arithmetic) _qkv_words "by-type float32" "$cur"; return ;;
     --isa) _qkv_words "best portable neon avx2 avx512" "$cur"; return ;;
     --text)
+      if [[ $command == train ]]; then
+        compopt -o filenames 2>/dev/null
+        COMPREPLY=($(compgen -f -- "$cur"))
+        return
+      fi
       _qkv_words "list all dot turn figure tokens scale set heads machine" "$cur"
       return
       ;;
@@ -58,12 +68,13 @@ _qkv() {
     --op) _qkv_words "forward" "$cur"; return ;;
     --break) _qkv_words "exp" "$cur"; return ;;
     --window | --scale | --softcap | --weights | --threads | --atol | --rtol | --ulp | --shape | \
-      --kv-heads | --repeat) return ;;
+      --kv-heads | --repeat | --steps | --seed) return ;;
   esac
   if [[ $cur != -* ]]; then
     case $command in
       attend | diff) _qkv_files "$cur" ;;
-      help) _qkv_words "attend diff info lesson verify bench" "$cur" ;;
+      help) _qkv_words "attend diff info lesson train verify bench" "$cur" ;;
+      train) ((COMP_CWORD == 2)) && _qkv_words "points text saturation copy" "$cur" ;;
     esac
     return
   fi
@@ -77,6 +88,9 @@ _qkv() {
     diff) _qkv_words "--atol --rtol --ulp --json -h --help" "$cur" ;;
     info) _qkv_words "--json -h --help" "$cur" ;;
     lesson) _qkv_words "--no-open --port --write --force --text -h --help" "$cur" ;;
+    train)
+      _qkv_words "-o --out --steps --seed --resume --text --threads --isa -h --help" "$cur"
+      ;;
     verify) _qkv_words "--isa --list --json --break -h --help" "$cur" ;;
     bench)
       _qkv_words "--op --shape --kv-heads --dtype --causal --threads --isa --repeat --json

@@ -58,6 +58,7 @@ enum class PointAttention {
 struct PointModelOptions {
   std::int64_t d = 32, heads = 2, d_head = 16, hidden = 64;
   PointAttention attention = PointAttention::kLearned;
+  std::optional<float> scale;  // of scores; default: 1 / sqrt(d_head)
 };
 
 // Tokens are embedded; one block of attention and MLP; a linear map to the labels' logits.
@@ -67,6 +68,7 @@ class PointModel {
   // Logits [count, 24, 4].
   Var operator()(Tape& tape, const PointScenes& scenes) const;
   const MultiHeadAttention& attention() const { return attention_; }
+  const PointModelOptions& options() const { return options_; }
 
  private:
   PointModelOptions options_;

@@ -52,6 +52,7 @@ Var PointModel::operator()(Tape& tape, const PointScenes& scenes) const {
   Var x = embed_(tape, tape.constant(scenes.tokens));
   const Var normed = norm_attention_(tape, x);
   MultiHeadAttention::Extras extras;
+  extras.options.scale = options_.scale;
   Var looking = normed;
   if (options_.attention == PointAttention::kMean) {
     extras.rotate = [](Tape& t, Var heads) { return t.scale(heads, 0); };

@@ -8,7 +8,8 @@
 namespace qkv::app {
 namespace {
 
-constexpr const char* kCommands[] = {"attend", "diff", "info", "lesson", "verify", "bench"};
+constexpr const char* kCommands[] = {"attend", "diff",   "info", "lesson",
+                                     "train",  "verify", "bench"};
 
 std::set<std::string> matches(const std::string& text, const char* pattern) {
   const std::regex regex(pattern);
@@ -59,6 +60,8 @@ TEST(BashCompletion, CompletesValuesAndFiles) {
                                                     {"qkv attend --layout bl", "blhd\n"},
                                                     {"qkv attend --causal = t", "top-left\n"},
                                                     {"qkv bench --dtype b", "bf16\n"},
+                                                    {"qkv train sat", "saturation\n"},
+                                                    {"qkv train text --text less", "lesson.npz\n"},
                                                     {"qkv attend less", "lesson.npz\n"},
                                                     {"qkv attend --q less", "lesson.npz\n"},
                                                     {"qkv attend --threads x", "\n"}};

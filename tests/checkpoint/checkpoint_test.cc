@@ -53,7 +53,7 @@ struct Training {
     for (std::size_t n = 0; n < 12; ++n) targets[n] = (ids[n] + 3) % 10;
     tape.clear();
     MultiHeadAttention::Extras extras;
-    extras.options.causal = 0;
+    extras.options.causal = true;
     const std::int64_t shape[] = {3, 4};
     const Var x = block(tape, embedding(tape, ids, shape), extras);
     const Var loss = tape.cross_entropy(out(tape, x), targets);
