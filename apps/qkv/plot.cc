@@ -62,7 +62,7 @@ struct Axis {
   std::vector<double> marks() const {
     std::vector<double> result;
     if (log) {
-      const bool few = high - low < 1.5;
+      const bool few = high - low < 2;
       for (double power = std::floor(low); power <= high + 1e-9; ++power) {
         for (const double digit : {1.0, 2.0, 5.0}) {
           const double at = power + std::log10(digit);

@@ -43,6 +43,9 @@ class SaturationRun : public Trainable {
         tape_(execution) {
     random::Generator rng = stream(seed, kHeldOutScenes, 0);
     check(make_point_scenes(rng, kHeldOut, nn::SceneLayout::kScattered, held_out_));
+    const std::int64_t scores[] = {kHeldOut, 2, nn::kScenePoints, nn::kScenePoints};
+    no_bias_.add("zeros", scores, false);
+    check(no_bias_.status());
   }
 
   nn::Parameters& parameters() override { return parameters_; }
@@ -67,16 +70,20 @@ class SaturationRun : public Trainable {
     optimizer_.step(nn::cosine_schedule(optimizer_.steps(), 20, steps_, 0.3f));
   }
 
-  // Mean entropy (nats) and norm of the softmax's Jacobian of the weights, and right answers.
+  // Mean entropy (nats) and norm of the softmax's Jacobian of the weights, the norm of the loss's
+  // gradient by all scores, and right answers.
   struct State {
-    double entropy = 0, jacobian = 0, right = 0;
+    double entropy = 0, jacobian = 0, score_gradient = 0, right = 0;
   };
   State state() {
     tape_.clear();
-    const nn::Var logits = model_(tape_, held_out_);
+    no_bias_.clear_gradients();
+    const nn::Var bias = tape_.parameter(no_bias_.all().front());
+    const nn::Var logits = model_(tape_, held_out_, bias);
     const nn::Var weights = model_.attention().last_weights(tape_, extras());
-    throw_if_error(tape_.status());
+    tape_.backward(tape_.cross_entropy(logits, held_out_.labels));
     State state;
+    state.score_gradient = norm_of(no_bias_.all().front().gradient);
     const TensorView w = tape_.value(weights), y = tape_.value(logits);
     const std::int64_t rows = w.size() / nn::kScenePoints;
     for (std::int64_t row = 0; row < rows; ++row) {
@@ -116,6 +123,7 @@ class SaturationRun : public Trainable {
     const State now = state();
     curves["entropy"].push_back(static_cast<float>(now.entropy));
     curves["jacobian"].push_back(static_cast<float>(now.jacobian));
+    curves["gradient of scores"].push_back(static_cast<float>(now.score_gradient));
   }
 
   std::uint64_t seed_;
@@ -126,6 +134,7 @@ class SaturationRun : public Trainable {
   nn::Sgd optimizer_;
   nn::Tape tape_;
   PointScenes held_out_;
+  nn::Parameters no_bias_;  // zeros added to the scores, for their gradient
 };
 
 // Charts of one measure: one for divided scores, one for those that aren't.
@@ -189,13 +198,13 @@ void train_saturation(const TrainRequest& request) {
                  {"chance", 1.0 / nn::kSceneLabels},
                  {"runs", Json::array()}};
   LineChart right = by_size("Right answers at the end", "share", false);
-  LineChart start = by_size("Gradient of W_Q at the start", "norm", true);
-  std::array<Pair, 4> charts = {charts_of("Loss", "nats", false),
-                                charts_of("Entropy of weights", "nats", false),
-                                charts_of("Norm of the softmax's Jacobian", "norm", true),
-                                charts_of("Gradient of W_Q", "norm", true)};
-  constexpr std::array<const char*, 4> kCurves = {"loss", "entropy", "jacobian",
-                                                  "gradient of query"};
+  LineChart start = by_size("Gradient of scores at the start", "norm", true);
+  std::array<Pair, 5> charts = {
+      charts_of("Loss", "nats", false), charts_of("Entropy of weights", "nats", false),
+      charts_of("Norm of the softmax's Jacobian", "norm", true),
+      charts_of("Gradient of scores", "norm", true), charts_of("Gradient of W_Q", "norm", true)};
+  constexpr std::array<const char*, 5> kCurves = {"loss", "entropy", "jacobian",
+                                                  "gradient of scores", "gradient of query"};
   int colour = 0;
   for (const std::int64_t d_k : kKeySizes) {
     for (const bool divided : {true, false}) {
@@ -210,15 +219,17 @@ void train_saturation(const TrainRequest& request) {
                                 {"entropy_at_end", end.entropy},
                                 {"jacobian_at_start", first("jacobian")},
                                 {"jacobian_at_end", end.jacobian},
+                                {"gradient_of_scores_at_start", first("gradient of scores")},
+                                {"gradient_of_scores_at_end", end.score_gradient},
                                 {"gradient_of_query_at_start", first("gradient of query")},
                                 {"gradient_of_key_at_start", first("gradient of key")},
                                 {"right", end.right}});
       fmt::print("  right {:.1f} %   entropy {:.3f} to {:.3f}   Jacobian {:.3f} to {:.3f}\n",
                  100 * end.right, first("entropy"), end.entropy, first("jacobian"), end.jacobian);
       add_point(right, divided, d_k, end.right);
-      add_point(start, divided, d_k, first("gradient of query"));
+      add_point(start, divided, d_k, first("gradient of scores"));
       for (std::size_t n = 0; n < charts.size(); ++n) {
-        const double every = n == 1 || n == 2 ? kWatchEvery : 1;
+        const double every = n >= 1 && n <= 3 ? kWatchEvery : 1;
         Series series = smoothed(fmt::format("{}", d_k), of.at(kCurves[n]), colour, every, 60);
         (divided ? charts[n].divided : charts[n].plain).series.push_back(series);
       }
@@ -230,6 +241,12 @@ void train_saturation(const TrainRequest& request) {
     pictures.emplace_back(pair.divided);
     pictures.emplace_back(pair.plain);
   }
+  fmt::print(
+      "\nNot divided, scores grow as sqrt(d_k): weights saturate, the gradient of the scores "
+      "shrinks\n"
+      "with the softmax's Jacobian, and learning starts late. (The gradient of W_Q needn't be "
+      "small:\n"
+      "it is the scores' gradient times keys, which the division would have made smaller.)\n");
   folder.write_text(
       "saturation.svg",
       svg_page("Scores divided by sqrt(d_k), and not, for d_k from 16 to 512", pictures, 2));

@@ -65,8 +65,8 @@ struct PointModelOptions {
 class PointModel {
  public:
   PointModel(Parameters& parameters, const PointModelOptions& options, random::Generator& rng);
-  // Logits [count, 24, 4].
-  Var operator()(Tape& tape, const PointScenes& scenes) const;
+  // Logits [count, 24, 4]. `bias` is added to the scores; its gradient is theirs.
+  Var operator()(Tape& tape, const PointScenes& scenes, Var bias = {}) const;
   const MultiHeadAttention& attention() const { return attention_; }
   const PointModelOptions& options() const { return options_; }
 

@@ -48,11 +48,12 @@ PointModel::PointModel(Parameters& parameters, const PointModelOptions& options,
       mlp_(parameters, "mlp", options.d, options.hidden, Activation::kGelu, rng),
       out_(parameters, "out", options.d, kSceneLabels, rng) {}
 
-Var PointModel::operator()(Tape& tape, const PointScenes& scenes) const {
+Var PointModel::operator()(Tape& tape, const PointScenes& scenes, Var bias) const {
   Var x = embed_(tape, tape.constant(scenes.tokens));
   const Var normed = norm_attention_(tape, x);
   MultiHeadAttention::Extras extras;
   extras.options.scale = options_.scale;
+  extras.bias = bias;
   Var looking = normed;
   if (options_.attention == PointAttention::kMean) {
     extras.rotate = [](Tape& t, Var heads) { return t.scale(heads, 0); };
