@@ -201,9 +201,10 @@ Curves TrainingFolder::train(Trainable& model) {
     saved = now;
     if (stop) {
       if (terminal_) (void)std::fputs("\r\x1b[K", stderr);
-      throw Failure(interrupt_exit_code(),
-                    fmt::format("interrupted at step {} of {}; go on by --resume --out {}",
-                                model.optimizer().steps(), run.name, request_.out));
+      throw Failure(
+          interrupt_exit_code(),
+          fmt::format("interrupted at step {} of {}; go on by the same command with --resume",
+                      model.optimizer().steps(), run.name));
     }
   }
   finish(run, model, curves);

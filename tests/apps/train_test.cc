@@ -87,7 +87,7 @@ TEST(Train, AStoppedOrKilledRunResumesToTheSameBits) {
   Result stopped;
   EXPECT_EQ(stopped_and_resumed(scratch, "stopped", SIGINT, stopped), whole);
   EXPECT_EQ(stopped.code, 130);
-  EXPECT_THAT(stopped.err, HasSubstr("go on by --resume --out stopped"));
+  EXPECT_THAT(stopped.err, HasSubstr("go on by the same command with --resume"));
   EXPECT_EQ(stopped_and_resumed(scratch, "killed", SIGKILL, stopped), whole);
   EXPECT_EQ(stopped.code, 128 + SIGKILL);
   EXPECT_EQ(parsed(read_text(scratch / "killed/report.json")),
