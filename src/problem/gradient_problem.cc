@@ -25,26 +25,6 @@ TensorView zeros(const Extents& extents, bool is_float64) {
   return view;
 }
 
-// The shape that an output of the forward call has: out's, or without its last dimension.
-std::vector<std::int64_t> shape_of_out(const Problem& p) {
-  const TensorView& query = p.inputs.query;
-  std::vector<std::int64_t> shape(query.extents.begin(), query.extents.begin() + query.rank);
-  shape.back() = p.d_v();
-  return shape;
-}
-
-std::vector<std::int64_t> shape_of_lse(const Problem& p) {
-  if (p.packed()) return {p.query_heads(), p.queries()};
-  const TensorView& query = p.inputs.query;
-  return {query.extents.begin(), query.extents.begin() + query.rank - 1};
-}
-
-// [total, heads, d] of packed sequences becomes [1, heads, total, d].
-template <class View>
-View normal(const View& view, const Problem& p) {
-  return to_rank4(p.packed() ? view.transposed(0, 1) : view);
-}
-
 Status wrong_type(const char* name, const TensorView& view, const std::string& wanted) {
   return invalid_argument(std::string(name) + ": type " + std::string(name_of(view.dtype)) +
                           " does not fit; pass " + wanted);
@@ -60,7 +40,7 @@ Status check_incoming(GradientProblem& g) {
     if (!is_floating(view.dtype) || (view.dtype == DType::kFloat64) != p.is_float64()) {
       return wrong_type("d_out", view, p.is_float64() ? "float64" : "float32, float16 or bfloat16");
     }
-    g.d_out = normal(view, p);
+    g.d_out = normal_rows(view, p);
   }
   if (const TensorView& view = g.inputs.d_lse; view.defined()) {
     if (Status s = check_shape("d_lse", view, shape_of_lse(p), p); !s.ok()) return s;
@@ -99,7 +79,7 @@ Status check_forward_results(GradientProblem& g) {
                         "float32: gradients start from the result before it is rounded further");
     }
   }
-  g.out = normal(in.out, p);
+  g.out = normal_rows(in.out, p);
   g.row_max = to_rank4(with_unit_axis(in.lse.defined() ? in.lse : in.row_max));
   if (in.row_sum.defined()) g.row_sum = to_rank4(with_unit_axis(in.row_sum));
   return {};
@@ -123,7 +103,7 @@ Status check_results(GradientProblem& g) {
         view->dtype != in.key.dtype && view->dtype != in.value.dtype) {
       return wrong_type(name, *view, "float32 or a type of the inputs");
     }
-    *result = normal(*view, p);
+    *result = normal_rows(*view, p);
   }
   return {};
 }
@@ -169,7 +149,21 @@ Status check_bias_and_sinks(GradientProblem& g) {
   return {};
 }
 
-// 0 in rows [begin, end) of all heads of one batch entry.
+}  // namespace
+
+std::vector<std::int64_t> shape_of_out(const Problem& p) {
+  const TensorView& query = p.inputs.query;
+  std::vector<std::int64_t> shape(query.extents.begin(), query.extents.begin() + query.rank);
+  shape.back() = p.d_v();
+  return shape;
+}
+
+std::vector<std::int64_t> shape_of_lse(const Problem& p) {
+  if (p.packed()) return {p.query_heads(), p.queries()};
+  const TensorView& query = p.inputs.query;
+  return {query.extents.begin(), query.extents.begin() + query.rank - 1};
+}
+
 void clear_rows(const MutableTensorView& view, std::int64_t b, std::int64_t begin,
                 std::int64_t end) {
   if (!view.defined()) return;
@@ -181,8 +175,6 @@ void clear_rows(const MutableTensorView& view, std::int64_t b, std::int64_t begi
     }
   }
 }
-
-}  // namespace
 
 Status validate(GradientProblem& g, const AttentionOptions& options) {
   g.forward = Problem();

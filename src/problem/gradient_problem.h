@@ -2,6 +2,10 @@
 #ifndef QKV_PROBLEM_GRADIENT_PROBLEM_H_
 #define QKV_PROBLEM_GRADIENT_PROBLEM_H_
 
+#include <cstdint>
+#include <vector>
+
+#include "problem/checks.h"
 #include "problem/problem.h"
 #include "qkv/gradient.h"
 
@@ -35,8 +39,22 @@ Status validate_memory(const GradientProblem& problem);
 // 0 in all of d_bias and d_sinks, which are added to pair by pair.
 void clear_sums(const GradientProblem& problem);
 
+// 0 in rows [begin, end) of all heads of one batch entry, if the view is there.
+void clear_rows(const MutableTensorView& view, std::int64_t b, std::int64_t begin,
+                std::int64_t end);
+
 // 0 in the rows of d_query, d_key and d_value beyond the live queries and keys of each sequence.
 void clear_dead_rows(const GradientProblem& problem);
+
+// The shape that an output of the forward call has: out's, or without its last dimension.
+std::vector<std::int64_t> shape_of_out(const Problem& p);
+std::vector<std::int64_t> shape_of_lse(const Problem& p);
+
+// [total, heads, d] of packed sequences becomes [1, heads, total, d].
+template <class View>
+View normal_rows(const View& view, const Problem& p) {
+  return to_rank4(p.packed() ? view.transposed(0, 1) : view);
+}
 
 }  // namespace qkv
 

@@ -19,80 +19,12 @@
 #include <vector>
 
 #include "qkv/gradient.h"
+#include "support/gradient_copy.h"
 #include "support/random_gradient.h"
 #include "tensor/element.h"
 
 namespace qkv::test {
 namespace {
-
-// Calls f(offset in view, index in row-major order) for each element of a rank-4 view.
-template <class View, class F>
-void for_each(const View& view, F f) {
-  std::size_t index = 0;
-  for (std::int64_t a = 0; a < view.extents[0]; ++a)
-    for (std::int64_t b = 0; b < view.extents[1]; ++b)
-      for (std::int64_t c = 0; c < view.extents[2]; ++c)
-        for (std::int64_t d = 0; d < view.extents[3]; ++d) f(offset_of(view, a, b, c, d), index++);
-}
-
-// A problem whose inputs and results are row-major copies of type T in memory of its own. Broadcast
-// dimensions of the bias stay broadcast.
-template <class T>
-class Copy {
- public:
-  explicit Copy(const GradientProblem& g) : g_(g) {
-    for (TensorView* view : {&g_.forward.query, &g_.forward.key, &g_.forward.value,
-                             &g_.forward.bias, &g_.d_out, &g_.d_lse}) {
-      copy(*view);
-    }
-    for (MutableTensorView* view : {&g_.d_query, &g_.d_key, &g_.d_value, &g_.d_bias}) renew(*view);
-    if (g_.d_sinks.defined()) {
-      std::vector<T>& memory = memory_.emplace_back(g_.d_sinks.extents[0], T(0));
-      g_.d_sinks = MutableTensorView(memory.data(), {g_.d_sinks.extents[0]});
-    }
-    g_.outputs.d_bias = g_.d_bias;
-    g_.out = g_.row_max = g_.row_sum = TensorView();
-  }
-
-  GradientProblem& problem() { return g_; }
-
- private:
-  template <class View>
-  static View with_own_memory(const View& view, std::vector<T>& memory) {
-    Extents extents = view.extents;
-    std::size_t size = 1;
-    for (int axis = 0; axis < kMaxRank; ++axis) {
-      if (view.strides[axis] == 0) extents[axis] = 1;
-      size *= static_cast<std::size_t>(extents[axis]);
-    }
-    memory.assign(size, T(0));
-    View own(memory.data(), {extents[0], extents[1], extents[2], extents[3]});
-    for (int axis = 0; axis < kMaxRank; ++axis) {
-      if (view.strides[axis] == 0) own.strides[axis] = 0;
-    }
-    own.extents = view.extents;
-    return own;
-  }
-  void copy(TensorView& view) {
-    if (!view.defined()) return;
-    std::vector<T>& memory = memory_.emplace_back();
-    const TensorView own = with_own_memory(view, memory);
-    for_each(view, [&](std::int64_t, std::size_t) {});
-    for (std::int64_t a = 0; a < view.extents[0]; ++a)
-      for (std::int64_t b = 0; b < view.extents[1]; ++b)
-        for (std::int64_t c = 0; c < view.extents[2]; ++c)
-          for (std::int64_t d = 0; d < view.extents[3]; ++d)
-            memory[static_cast<std::size_t>(offset_of(own, a, b, c, d))] =
-                static_cast<T>(load_double(view, offset_of(view, a, b, c, d)));
-    view = own;
-  }
-  void renew(MutableTensorView& view) {
-    if (view.defined()) view = with_own_memory(view, memory_.emplace_back());
-  }
-
-  GradientProblem g_;
-  std::deque<std::vector<T>> memory_;
-};
 
 // ---- Finite differences
 // ---------------------------------------------------------------------------
@@ -132,7 +64,7 @@ TEST(ReferenceGradient, IsThatOfDifferences) {
   int directions = 0;
   for (std::uint64_t n = 0; n < kProblems; ++n) {
     const RandomGradient random(60'000'000 + n, tiny_limits());
-    Copy<double> copy(random.gradient());
+    GradientCopy<double> copy(random.gradient());
     GradientProblem& g = copy.problem();
     const reference::ScoreMods64 mods = random.mods64();
     reference::gradients(g, mods);
@@ -292,7 +224,7 @@ void compute_with(const RandomGradient& random, Isa isa, GradientProblem& copy) 
 double error_in_other_order(const RandomGradient& random, std::uint64_t seed,
                             MutableTensorView GradientProblem::* view,
                             const MutableTensorView& want) {
-  Copy<float> plain(random.gradient());
+  GradientCopy<float> plain(random.gradient());
   GradientProblem& g = plain.problem();
   std::deque<std::vector<float>> memory;
   reorder(g, seed, memory);
@@ -313,8 +245,8 @@ double error_in_other_order(const RandomGradient& random, std::uint64_t seed,
 
 void check(const RandomGradient& random, Isa isa, Tally& tally) {
   ++tally.problems;
-  Copy<double> right(random.gradient());
-  Copy<float> plain(random.gradient()), got(random.gradient());
+  GradientCopy<double> right(random.gradient());
+  GradientCopy<float> plain(random.gradient()), got(random.gradient());
   reference::LargestSums largest;
   reference::gradients(right.problem(), random.mods64(), &largest);
   reference::gradients_plain_float(plain.problem(), random.mods64());

@@ -11,19 +11,6 @@ std::vector<std::int64_t> shape_of(const TensorView& view) {
   return {view.extents.begin(), view.extents.begin() + view.rank};
 }
 
-std::vector<std::int64_t> shape_of_out(const Problem& p) {
-  std::vector<std::int64_t> shape = shape_of(p.inputs.query);
-  shape.back() = p.d_v();
-  return shape;
-}
-
-std::vector<std::int64_t> shape_of_lse(const Problem& p) {
-  if (p.packed()) return {p.query_heads(), p.queries()};
-  std::vector<std::int64_t> shape = shape_of(p.inputs.query);
-  shape.pop_back();
-  return shape;
-}
-
 }  // namespace
 
 Limits span_crossing_gradient_limits() {
