@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "api/callbacks.h"
+#include "api/gradient.h"
 #include "plan/gradient_plan.h"
 
 namespace qkv {
@@ -49,9 +50,7 @@ void attention_gradients(const GradientInputs& inputs, const GradientOutputs& ou
   GradientPlan(inputs, outputs, options, execution).run();
 }
 
-AttentionGradients attention_gradients(const GradientInputs& inputs,
-                                       const AttentionOptions& options,
-                                       const ExecutionOptions& execution) {
+AttentionGradients zero_gradients(const GradientInputs& inputs) {
   AttentionGradients gradients;
   const std::pair<const TensorView*, Tensor*> all[] = {{&inputs.query, &gradients.d_query},
                                                        {&inputs.key, &gradients.d_key},
@@ -61,6 +60,13 @@ AttentionGradients attention_gradients(const GradientInputs& inputs,
         like->extents.data(), static_cast<std::size_t>(std::clamp(like->rank, 0, kMaxRank)));
     throw_if_error(allocate(like->dtype, shape, *tensor));
   }
+  return gradients;
+}
+
+AttentionGradients attention_gradients(const GradientInputs& inputs,
+                                       const AttentionOptions& options,
+                                       const ExecutionOptions& execution) {
+  AttentionGradients gradients = zero_gradients(inputs);
   GradientOutputs outputs;
   outputs.d_query = gradients.d_query;
   outputs.d_key = gradients.d_key;

@@ -7,7 +7,8 @@ namespace qkv {
   AttentionKernel attention_kernel_##name(); \
   GradientKernel gradient_kernel_##name();   \
   LayerKernel layer_kernel_##name();         \
-  MatmulKernel matmul_kernel_##name();
+  MatmulKernel matmul_kernel_##name();       \
+  TangentKernel tangent_kernel_##name();
 #include "kernels/kernels.inc"
 #undef QKV_KERNELS
 
@@ -19,7 +20,8 @@ std::span<const KernelSet> kernel_sets() {
    attention_kernel_##name(),                \
    gradient_kernel_##name(),                 \
    layer_kernel_##name(),                    \
-   matmul_kernel_##name()},
+   matmul_kernel_##name(),                   \
+   tangent_kernel_##name()},
 #include "kernels/kernels.inc"
 #undef QKV_KERNELS
   };

@@ -8,6 +8,7 @@
 #include "kernels/gradient/kernel.h"
 #include "kernels/layers/kernel.h"
 #include "kernels/matmul/kernel.h"
+#include "kernels/tangent/kernel.h"
 
 namespace qkv {
 
@@ -19,6 +20,7 @@ struct KernelSet {
   GradientKernel gradient;
   LayerKernel layers;
   MatmulKernel matmul;
+  TangentKernel tangent;
 };
 
 // The slowest first.

@@ -10,31 +10,18 @@ namespace qkv {
 
 // ---- Rows ---------------------------------------------------------------------------------------
 
-RowTile BackwardPlan::rows_of(const KeyHead& at, std::int64_t head, std::int64_t tile) const {
-  RowTile rows;
-  rows.sequence = at.sequence;
-  rows.key_head = at.head;
-  const std::int64_t first = tile * kGradientRows;
-  const std::int64_t end = std::min(first + kGradientRows, at.sequence.queries);
-  for (std::int64_t i = first; i < end; ++i) {
-    rows.add(at.head * problem_.forward.group() + head, i);
-  }
-  return rows;
-}
-
 GradientTile BackwardPlan::with_numbers(const KeyHead& at, const RowTile& rows) const {
-  const std::int64_t head = rows.heads[0] - at.head * problem_.forward.group();
-  const std::int64_t first = at.first_row + head * at.sequence.queries + rows.queries[0];
+  const std::int64_t first = columns_.place_of(at, rows);
   return {rows, m_ + first, l_ + first, d_ + first};
 }
 
 // m, l and D of all rows of a key head.
 void BackwardPlan::prepare_rows(std::int64_t task, int slot) {
-  const KeyHead& at = key_heads_[static_cast<std::size_t>(task)];
+  const KeyHead& at = columns_.key_heads()[static_cast<std::size_t>(task)];
   for (std::int64_t head = 0; head < problem_.forward.group(); ++head) {
     for (std::int64_t tile = 0; tile < at.tiles; ++tile) {
-      const RowTile rows = rows_of(at, head, tile);
-      const std::int64_t first = at.first_row + head * at.sequence.queries + tile * kGradientRows;
+      const RowTile rows = columns_.rows_of(at, head, tile);
+      const std::int64_t first = columns_.place_of(at, rows);
       kernel_.row_dots(problem_, rows, d_ + first, slot_scratch(slot));
       for (int r = 0; r < rows.rows; ++r) {
         const std::int64_t row = at.sequence.query_begin + rows.queries[r];
@@ -53,32 +40,9 @@ void BackwardPlan::prepare_rows(std::int64_t task, int slot) {
 
 // ---- Columns ------------------------------------------------------------------------------------
 
-std::int64_t BackwardPlan::head_of_column(std::int64_t column) const {
-  const auto after =
-      std::upper_bound(key_heads_.begin(), key_heads_.end(), column,
-                       [](std::int64_t c, const KeyHead& at) { return c < at.first_column; });
-  return after - key_heads_.begin() - 1;
-}
-
-KeyRange BackwardPlan::keys_of(const KeyHead& at, std::int64_t column) const {
-  return {column * kSpan, std::min((column + 1) * kSpan, at.sequence.end_key)};
-}
-
-// May a row of the tile see a key of the column, as far as ranges tell? The columns that a tile
-// touches are neighbours, since positions rise along it.
-bool BackwardPlan::touches(const KeyHead& at, std::int64_t tile, std::int64_t column) const {
-  if (column < 0 || column >= at.columns) return false;
-  const std::int64_t first = tile * kGradientRows;
-  const std::int64_t last = std::min(first + kGradientRows, at.sequence.queries) - 1;
-  const KeyRange a = problem_.forward.visible_keys(at.sequence, at.sequence.position(first));
-  const KeyRange b = problem_.forward.visible_keys(at.sequence, at.sequence.position(last));
-  const KeyRange keys = keys_of(at, column);
-  return std::max(keys.begin, a.begin) < std::min(keys.end, b.end);
-}
-
 bool BackwardPlan::touches_any(const KeyHead& at, std::int64_t tile) const {
   for (std::int64_t column = 0; column < at.columns; ++column) {
-    if (touches(at, tile, column)) return true;
+    if (columns_.touches(at, tile, column)) return true;
   }
   return false;
 }
@@ -99,11 +63,11 @@ void BackwardPlan::write_d_query(const KeyHead& at, const RowTile& rows, const f
 
 void BackwardPlan::run_column(std::int64_t task, int slot) {
   const Problem& p = problem_.forward;
-  const std::int64_t n_head = head_of_column(task);
-  const KeyHead& at = key_heads_[static_cast<std::size_t>(n_head)];
+  const std::int64_t n_head = columns_.head_of_column(task);
+  const KeyHead& at = columns_.key_heads()[static_cast<std::size_t>(n_head)];
   const std::int64_t column = task - at.first_column;
   std::atomic<std::int64_t>& passed = passed_[static_cast<std::size_t>(task)];
-  const KeyRange keys = keys_of(at, column);
+  const KeyRange keys = columns_.keys_of(at, column);
   const std::int64_t count = std::max<std::int64_t>(0, keys.end - keys.begin);
 
   std::byte* const scratch = slot_scratch(slot);
@@ -111,8 +75,9 @@ void BackwardPlan::run_column(std::int64_t task, int slot) {
   float* const d_query = memory.floats(kGradientRows * p.d_qk());
   const std::int64_t key_stride = row_stride(p.d_qk()), value_stride = row_stride(p.d_v());
   const std::int64_t size = count * (key_stride + value_stride);
-  float* const fold_memory = memory.floats(key_folds_ * span_keys_ * (key_stride + value_stride));
-  float* const total = fold_memory + key_folds_ * size;  // of the heads of a group
+  float* const fold_memory =
+      memory.floats(columns_.key_folds() * columns_.span_keys() * (key_stride + value_stride));
+  float* const total = fold_memory + columns_.key_folds() * size;  // of the heads of a group
 
   const bool folds = at.columns > 1;
   const std::int64_t steps = p.group() * at.tiles;
@@ -121,7 +86,7 @@ void BackwardPlan::run_column(std::int64_t task, int slot) {
     // The memory is that of an earlier key head, which must be done with it.
     query_sums = query_sums_.data() + n_head % heads_at_once_ * fold_tiles_;
     for (std::int64_t before = n_head - heads_at_once_; before >= 0; before -= heads_at_once_) {
-      const KeyHead& other = key_heads_[static_cast<std::size_t>(before)];
+      const KeyHead& other = columns_.key_heads()[static_cast<std::size_t>(before)];
       if (other.columns == 1) continue;
       for (std::int64_t c = 0; c < other.columns; ++c) {
         wait_until(passed_[static_cast<std::size_t>(other.first_column + c)],
@@ -137,8 +102,8 @@ void BackwardPlan::run_column(std::int64_t task, int slot) {
     float* of_span = nullptr;
     for (std::int64_t tile = 0; tile < at.tiles && !control_.cancelled(); ++tile) {
       const std::int64_t step = head * at.tiles + tile;
-      const bool touched = touches(at, tile, column);
-      const RowTile rows = rows_of(at, head, tile);
+      const bool touched = columns_.touches(at, tile, column);
+      const RowTile rows = columns_.rows_of(at, head, tile);
       if (touched) {
         if (tile * kGradientRows / kSpan != span) {
           span = tile * kGradientRows / kSpan;
@@ -198,7 +163,7 @@ void BackwardPlan::join_d_query(const KeyHead& at, const RowTile& rows, std::int
     write_d_query(at, rows, partial, scratch);
     return;
   }
-  if (touches(at, tile, column - 1)) {
+  if (columns_.touches(at, tile, column - 1)) {
     wait_until(passed_[static_cast<std::size_t>(at.first_column + column - 1)], step + 1);
     if (control_.cancelled()) return;
   } else {
@@ -206,7 +171,7 @@ void BackwardPlan::join_d_query(const KeyHead& at, const RowTile& rows, std::int
   }
   float* of_column = sums.start(column);
   std::copy(partial, partial + size, of_column);
-  if (!touches(at, tile, column + 1)) write_d_query(at, rows, sums.finish(), scratch);
+  if (!columns_.touches(at, tile, column + 1)) write_d_query(at, rows, sums.finish(), scratch);
 }
 
 }  // namespace qkv

@@ -15,7 +15,9 @@
 
 #include "kernels/registry.h"
 #include "parallel/parallel.h"
-#include "plan/plan.h"
+#include "plan/bias_sums.h"
+#include "plan/columns.h"
+#include "plan/forward_results.h"
 #include "plan/progress.h"
 #include "plan/sum_fold.h"
 #include "problem/gradient_problem.h"
@@ -35,18 +37,8 @@ class BackwardPlan {
   Status run(std::span<std::byte> workspace, const std::atomic<bool>* stop = nullptr);
 
  private:
-  // A key head of a sequence, and where its columns and its tiles' numbers lie.
-  struct KeyHead {
-    Sequence sequence;
-    std::int64_t head;
-    std::int64_t first_column, columns;  // one at least, for the rows without keys
-    std::int64_t first_row;              // in the arrays of numbers a row
-    std::int64_t tiles;                  // of one query head
-  };
-
   BackwardPlan(GradientProblem problem, const ExecutionOptions& execution,
                const KernelSet& kernels);
-  Status plan_forward();
   void plan_float32();
   void plan_float64();
   Status prepare_workspace(std::span<std::byte> workspace);
@@ -58,17 +50,9 @@ class BackwardPlan {
   void prepare_rows(std::int64_t task, int slot);
   void run_column(std::int64_t column, int slot);
   // gradient_sums.cc
-  bool bias_is_shared(int axis) const;
-  std::int64_t bias_pieces(int axis) const;
-  std::int64_t bias_tasks() const;
   void run_bias(std::int64_t task, int slot);
-  void add_to_bias(const KeyHead& at, const RowTile& rows, KeyRange columns, int slot);
   void run_sinks();
 
-  std::int64_t head_of_column(std::int64_t column) const;
-  RowTile rows_of(const KeyHead& at, std::int64_t head, std::int64_t tile) const;
-  KeyRange keys_of(const KeyHead& at, std::int64_t column) const;
-  bool touches(const KeyHead& at, std::int64_t tile, std::int64_t column) const;
   bool touches_any(const KeyHead& at, std::int64_t tile) const;
   GradientTile with_numbers(const KeyHead& at, const RowTile& rows) const;
   void wait_until(const std::atomic<std::int64_t>& passed, std::int64_t steps) const;
@@ -84,15 +68,9 @@ class BackwardPlan {
   const GradientKernel& kernel_;
   PlanDescription description_;
 
-  // Without forward results in the call, what computes them, and where they go.
-  std::unique_ptr<Plan> forward_;
-  Tensor out_, row_max_, row_sum_;
-
-  std::vector<KeyHead> key_heads_;
-  std::int64_t columns_ = 0, rows_ = 0;
-  std::int64_t span_keys_ = 0;      // keys of a column, at most
-  std::int64_t query_folds_ = 1;    // arrays that a fold of d_query needs, at most
-  std::int64_t key_folds_ = 1;      // the same of d_key and d_value
+  ForwardResults forward_;
+  Columns columns_;
+  std::int64_t tasks_ = 0;
   std::int64_t fold_tiles_ = 0;     // tiles that fold, of one key head at most
   std::int64_t heads_at_once_ = 1;  // key heads whose folds of d_query there is memory for
   std::size_t kernel_scratch_bytes_ = 0, slot_bytes_ = 0;
@@ -103,7 +81,7 @@ class BackwardPlan {
 
   std::unique_ptr<std::byte[]> owned_memory_;
   std::byte* memory_ = nullptr;
-  float *m_ = nullptr, *l_ = nullptr, *d_ = nullptr;  // [rows_] each
+  float *m_ = nullptr, *l_ = nullptr, *d_ = nullptr;  // [rows] each
   float* query_memory_ = nullptr;
   std::byte* slot_memory_ = nullptr;
   Control control_;

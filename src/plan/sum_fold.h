@@ -53,6 +53,24 @@ class SumFold {
   TreeFold fold_;
 };
 
+// The sum of term(i) over the queries of a sequence: blocks, spans and the tree.
+template <class Term>
+float sum_over_rows(std::int64_t queries, Term term) {
+  float memory[TreeFold::kMaxDepth];
+  SumFold sums(memory, 1);
+  float* of_span = nullptr;
+  float block = 0.0f;
+  for (std::int64_t i = 0; i < queries; ++i) {
+    if (i % kSpan == 0) of_span = sums.start(i / kSpan);
+    block = block + term(i);
+    if ((i + 1) % kBlock == 0 || i + 1 == queries) {
+      *of_span = *of_span + block;
+      block = 0.0f;
+    }
+  }
+  return *sums.finish();
+}
+
 }  // namespace qkv
 
 #endif  // QKV_PLAN_SUM_FOLD_H_

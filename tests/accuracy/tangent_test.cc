@@ -1,5 +1,12 @@
 // Tangents on random problems over all options: the double reference against finite differences of
-// the double attention and of its double gradients, which tests/accuracy/gradient_test.cc judges.
+// the double attention and of its double gradients, which tests/accuracy/gradient_test.cc judges;
+// Hessians against their own symmetry; and the kernels against the double reference.
+//
+// The yardstick of the kernels: the largest error of a result is at most 2 e + 4 * 2^-24 times the
+// largest sum of magnitudes it is made of, e being the error of the same formula in float32 by
+// plain loops without fma. Where scores are in the hundreds ("sharp" problems) the largest error is
+// a matter of luck; those beyond the bound are judged against up to 40 more plain programs, which
+// add the products of scores in other orders (see tests/accuracy/gradient_test.cc).
 #include "kernels/reference/tangent.h"
 
 #include <gtest/gtest.h>
@@ -11,6 +18,7 @@
 #include <vector>
 
 #include "kernels/reference/reference.h"
+#include "qkv/tangent.h"
 #include "support/gradient_copy.h"
 #include "support/random_tangent.h"
 #include "tensor/element.h"
@@ -216,6 +224,189 @@ TEST(ReferenceTangent, OfGradientsIsThatOfDifferences) {
               tally.worst);
   EXPECT_GT(tally.not_zero, tally.numbers / 3);
 }
+
+// ---- Symmetry -----------------------------------------------------------------------------------
+
+// With d_out and d_lse fixed, d_query, d_key, d_value, d_bias are the gradient of one loss, so that
+// u^T H v = v^T H u for any two directions.
+TEST(ReferenceTangent, HessiansAreSymmetric) {
+  double worst = 0;
+  int problems = 0;
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    const RandomTangent random(64'000'000 + seed, tiny_limits());
+    TangentCopy<double> copy(random.of_gradients());
+    TangentProblem& t = copy.problem();
+    t.d_out = t.d_lse = t.sinks = TensorView();
+    const GradientProblem& g = t.gradient;
+    if (!g.d_query.defined() || !g.d_key.defined() || !g.d_value.defined()) continue;
+    if (t.bias.defined() != g.d_bias.defined()) t.bias = TensorView();
+    ++problems;
+    const std::pair<TensorView*, const MutableTensorView*> all[] = {
+        {&t.query, &g.d_query}, {&t.key, &g.d_key}, {&t.value, &g.d_value}, {&t.bias, &g.d_bias}};
+    random::Generator generator(seed);
+    std::deque<Numbers> directions[2];
+    for (auto& direction : directions) {
+      for (const auto& [tangent, gradient] : all) {
+        direction.emplace_back();
+        if (!gradient->defined() || (tangent == &t.bias && !t.bias.defined())) continue;
+        direction.back().resize(static_cast<std::size_t>(gradient->size()));
+        for (double& x : direction.back()) x = generator.normal();
+      }
+    }
+    double along[2] = {0, 0}, size = 0;
+    for (int moved : {0, 1}) {
+      for (std::size_t n = 0; n < 4; ++n) {
+        const auto& [tangent, gradient] = all[n];
+        if (directions[moved][n].empty()) continue;
+        *tangent = *gradient;
+        tangent->data = directions[moved][n].data();
+      }
+      reference::tangents(t);
+      for (std::size_t n = 0; n < 4; ++n) {
+        const auto& [tangent, gradient] = all[n];
+        const Numbers& other = directions[1 - moved][n];
+        if (other.empty()) continue;
+        const auto* numbers = static_cast<const double*>(gradient->data);
+        std::int64_t count = 1;
+        for (int axis = 0; axis < kMaxRank; ++axis) {
+          if (gradient->strides[axis] != 0) count *= gradient->extents[axis];
+        }
+        for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
+          along[moved] += other[i] * numbers[i];
+          size += std::abs(other[i] * numbers[i]);
+        }
+      }
+    }
+    // A bias that moves all keys of a row alike has a Hessian of nothing but rounding.
+    const double error = std::abs(along[0] - along[1]) / (size + 1e-3);
+    worst = std::max(worst, error);
+    EXPECT_LT(error, 1e-10) << random.description();
+  }
+  std::printf("%d problems; the worst asymmetry is %.1e of the terms\n", problems, worst);
+  EXPECT_GT(problems, 80);
+}
+
+// ---- The yardstick ------------------------------------------------------------------------------
+
+struct Errors {
+  int results = 0, beyond = 0;
+  int several_orders = 0;  // results judged against several plain programs
+  double worst = 0;        // as a share of what is allowed
+};
+
+struct Result {
+  const char* name;
+  MutableTensorView view;
+};
+
+std::vector<Result> results_of(const TangentProblem& t) {
+  const GradientProblem& g = t.gradient;
+  return {{"out", t.out},         {"lse", t.lse},       {"d_query", g.d_query}, {"d_key", g.d_key},
+          {"d_value", g.d_value}, {"d_bias", g.d_bias}, {"d_sinks", g.d_sinks}};
+}
+
+double largest_difference(const TensorView& a, const TensorView& b) {
+  const Numbers x = numbers_of(a), y = numbers_of(b);
+  double largest = 0;
+  for (std::size_t n = 0; n < x.size(); ++n) largest = std::max(largest, std::abs(x[n] - y[n]));
+  return largest;
+}
+
+// Column order[c] of a row-major view goes to c, or back.
+void reorder(const TensorView& view, const std::vector<std::int64_t>& order, bool back) {
+  if (!view.defined() || view.size() == 0) return;
+  auto* numbers = static_cast<float*>(const_cast<void*>(view.data));
+  for (std::int64_t row = 0; row < view.size() / view.extents[3]; ++row) {
+    const std::vector<float> before(numbers, numbers + view.extents[3]);
+    for (std::size_t c = 0; c < before.size(); ++c) {
+      const auto other = static_cast<std::size_t>(order[c]);
+      numbers[back ? other : c] = before[back ? c : other];
+    }
+    numbers += view.extents[3];
+  }
+}
+
+// The error of result n by a plain program that adds the products of scores in another order.
+double error_in_other_order(const TangentProblem& t, const reference::ScoreMods64& mods,
+                            std::uint64_t seed, std::size_t n, const TensorView& right) {
+  TangentCopy<float> plain(t);
+  TangentProblem& copy = plain.problem();
+  const Problem& p = copy.gradient.forward;
+  const std::vector<std::int64_t> order = random::Generator(seed).permutation(p.d_qk());
+  const TensorView* const columns[] = {&p.query, &p.key, &copy.query, &copy.key};
+  for (const TensorView* view : columns) {
+    reorder(*view, order, false);
+  }
+  reference::tangents_plain_float(copy, mods);
+  reorder(copy.gradient.d_query, order, true);
+  reorder(copy.gradient.d_key, order, true);
+  return largest_difference(results_of(copy)[n].view, right);
+}
+
+// Judges the results of `t`, which are computed. Those of other types are rounded further, and left
+// out.
+void judge(const TangentProblem& t, const reference::ScoreMods64& mods, const RandomTangent& random,
+           Errors& errors) {
+  TangentCopy<double> right(t);
+  TangentCopy<float> plain(t);
+  reference::LargestTangents s;
+  reference::tangents(right.problem(), mods, &s);
+  reference::tangents_plain_float(plain.problem(), mods);
+  const double scale = std::abs(t.gradient.forward.scale64);
+  const double sums[] = {s.out,     s.lse,    s.d_query * scale, s.d_key * scale,
+                         s.d_value, s.d_bias, s.d_sinks};
+  for (std::size_t n = 0; n < std::size(sums); ++n) {
+    const auto [name, got] = results_of(t)[n];
+    if (!got.defined() || got.dtype != DType::kFloat32) continue;
+    const TensorView want = results_of(right.problem())[n].view;
+    const double error = largest_difference(got, want);
+    double of_plain = largest_difference(results_of(plain.problem())[n].view, want);
+    const auto allowed = [&] {  // Subnormal results have an error of their own.
+      return 2 * of_plain + 4 * 0x1p-24 * sums[n] + 0x1p-140;
+    };
+    if (error > allowed() && random.levels().at("values") == "sharp") {
+      ++errors.several_orders;
+      for (std::uint64_t seed = 1; seed <= 40 && error > allowed(); ++seed) {
+        of_plain = std::max(of_plain, error_in_other_order(t, mods, seed, n, want));
+      }
+    }
+    ++errors.results;
+    errors.beyond += !(error <= allowed());
+    errors.worst = std::max(errors.worst, error / allowed());
+    EXPECT_LE(error, allowed()) << name << ": " << random.description();
+  }
+}
+
+class TangentAccuracy : public testing::TestWithParam<Isa> {};
+
+TEST_P(TangentAccuracy, WithinTheYardstick) {
+  ExecutionOptions execution;
+  execution.isa = GetParam();
+  Limits limits = small_limits();
+  limits.special_values = false;
+  Errors errors;
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    const RandomTangent random(65'000'000 + seed, limits);
+    GradientInputs inputs = random.gradient().inputs;
+    inputs.out = inputs.row_max = inputs.row_sum = inputs.lse = TensorView();
+    const TangentProblem &forward = random.of_attention(), &backward = random.of_gradients();
+    attention_tangents(inputs, forward.inputs, forward.outputs, forward.gradient.forward.options,
+                       execution);
+    judge(forward, random.mods64(), random, errors);
+    attention_gradient_tangents(inputs, backward.inputs, backward.gradient.outputs,
+                                backward.gradient.forward.options, execution);
+    judge(backward, {}, random, errors);
+  }
+  std::printf(
+      "%d results, %d of them against several orders; the worst error is %.2f of what is allowed, "
+      "%d are beyond it\n",
+      errors.results, errors.several_orders, errors.worst, errors.beyond);
+  EXPECT_EQ(errors.beyond, 0);
+  EXPECT_LE(errors.several_orders, 10);
+}
+
+INSTANTIATE_TEST_SUITE_P(Isas, TangentAccuracy, testing::ValuesIn(usable_isas()),
+                         [](const auto& isa) { return std::string(name_of(isa.param)); });
 
 }  // namespace
 }  // namespace qkv::test

@@ -137,25 +137,25 @@ inline void add_bias_rows(const ScoreBlock& block, const float* const* rows) {
   }
 }
 
-inline void apply_bias(const Problem& p, const RowTile& tile, const ScoreBlock& block) {
+// Adds the numbers of a view that is broadcast to the scores.
+inline void apply_bias(const TensorView& bias, const RowTile& tile, const ScoreBlock& block) {
   const std::int64_t column = tile.sequence.key_row(block.keys.begin);
-  const std::int64_t step = p.bias.strides[3];
+  const std::int64_t step = bias.strides[3];
   const int rows = block.lanes_are_rows() ? block.lane_rows : block.rows;
-  const bool plain = p.bias.dtype == DType::kFloat32 && step == 1;
+  const bool plain = bias.dtype == DType::kFloat32 && step == 1;
   const float* lines[kMaxTileRows];
   for (int r = 0; r < rows; ++r) {
     const int row = r < block.rows ? r : block.rows - 1;
-    const std::int64_t from = offset_of(p.bias, tile.sequence.buffer, tile.heads[row],
+    const std::int64_t from = offset_of(bias, tile.sequence.buffer, tile.heads[row],
                                         tile.sequence.query_begin + tile.queries[row], column);
     if (plain) {
-      lines[r] = static_cast<const float*>(p.bias.data) + from;
+      lines[r] = static_cast<const float*>(bias.data) + from;
       // Rows lie apart, so the hardware doesn't see what the next block will read.
       for (int line = 0; line < kBlock; line += 16) __builtin_prefetch(lines[r] + kBlock + line);
       continue;
     }
     for (int key = 0; key < block.key_count(); ++key) {
-      block.s[r * block.row_stride + key * block.key_stride] +=
-          load_float(p.bias, from + key * step);
+      block.s[r * block.row_stride + key * block.key_stride] += load_float(bias, from + key * step);
     }
   }
   if (plain) add_bias_rows(block, lines);
@@ -166,7 +166,7 @@ inline void modify_scores(const Problem& p, const RowTile& tile, const RowPlaces
   if (p.options.softcap) apply_softcap(block, *p.options.softcap);
   if (p.options.score_mod) apply_score_mod(p, tile, places, block);
   if (!p.options.alibi_slopes.empty()) apply_alibi(p, tile, places, block);
-  if (p.bias.defined()) apply_bias(p, tile, block);
+  if (p.bias.defined()) apply_bias(p.bias, tile, block);
 }
 
 // Scores whose bit in words[row] is 0 become -inf, which is what "masked" looks like from here on.

@@ -63,24 +63,11 @@ class Gradients {
     const auto place = [&](const TensorView& view) {
       return offset_of(view, s.buffer, head, row, 0);
     };
-    const float d_lse = load_float(g_.d_lse, place(g_.d_lse));
-    const auto times_d_out = [&](const TensorView& out, std::int64_t offset) {
-      return dot(g_.d_out, place(g_.d_out), g_.d_out.strides[3], out, offset, out.strides[3],
-                 p_.d_v());
-    };
-    if (g_.has_forward_results()) {
-      const float m = load_float(g_.row_max, place(g_.row_max));
-      // With the LSE in place of m, the weight is exp(s - lse).
-      const float from_lse = m == -kInfinity ? 0.0f : 1.0f;
-      const float l = g_.row_sum.defined() ? load_float(g_.row_sum, place(g_.row_sum)) : from_lse;
-      return {m, l, times_d_out(g_.out, place(g_.out)), d_lse};
-    }
-    const RowState state = final_state(p_, s, head, i);
-    Sums out(static_cast<std::size_t>(p_.d_v()));
-    for (std::size_t c = 0; c < out.size(); ++c) {
-      out[c] = canonical(out_of(state, static_cast<std::int64_t>(c)) * p_.dropout_factor);
-    }
-    return {state.m, state.l, times_d_out(TensorView(out.data(), {1, 1, 1, p_.d_v()}), 0), d_lse};
+    const ForwardRow forward = forward_row(g_, s, head, i);
+    const TensorView out(forward.out.data(), {1, 1, 1, p_.d_v()});
+    return {forward.m, forward.l,
+            dot(g_.d_out, place(g_.d_out), g_.d_out.strides[3], out, 0, 1, p_.d_v()),
+            load_float(g_.d_lse, place(g_.d_lse))};
   }
 
   PairGradient pair(const Sequence& s, std::int64_t head, std::int64_t i, std::int64_t j) const {
@@ -107,18 +94,7 @@ class Gradients {
   // Back through score_mod and softcap.
   float through_mods(const Pair& at, float capped_score, float gradient) const {
     const AttentionOptions& o = p_.options;
-    if (o.score_mod_gradient) {
-      ScoreGradientTile tile;
-      tile.batch = at.sequence.index;
-      tile.rows = tile.keys = 1;
-      tile.heads = &at.head;
-      tile.positions = &at.position;
-      tile.first_key = at.j;
-      tile.scores = &capped_score;
-      tile.gradients = &gradient;
-      tile.row_stride = tile.key_stride = 1;
-      o.score_mod_gradient(tile);
-    }
+    gradient = through_score_mod(at, capped_score, gradient);
     if (!o.softcap) return gradient;
     const float t = capped_score / *o.softcap;
     const float square = t * t;
@@ -204,6 +180,49 @@ class Gradients {
 };
 
 }  // namespace
+
+ForwardRow forward_row(const GradientProblem& g, const Sequence& s, std::int64_t head,
+                       std::int64_t i) {
+  const Problem& p = g.forward;
+  ForwardRow result{0.0f, 0.0f, Sums(static_cast<std::size_t>(p.d_v()))};
+  if (!g.has_forward_results()) {
+    const RowState state = final_state(p, s, head, i);
+    for (std::size_t c = 0; c < result.out.size(); ++c) {
+      result.out[c] = canonical(out_of(state, static_cast<std::int64_t>(c)) * p.dropout_factor);
+    }
+    result.m = state.m;
+    result.l = state.l;
+    return result;
+  }
+  const std::int64_t row = s.query_begin + i;
+  const auto number = [&](const TensorView& view, std::int64_t c) {
+    return load_float(view, offset_of(view, s.buffer, head, row, c));
+  };
+  result.m = number(g.row_max, 0);
+  // With the LSE in place of m, the weight is exp(s - lse).
+  const float from_lse = result.m == -kInfinity ? 0.0f : 1.0f;
+  result.l = g.row_sum.defined() ? number(g.row_sum, 0) : from_lse;
+  for (std::size_t c = 0; c < result.out.size(); ++c) {
+    result.out[c] = number(g.out, static_cast<std::int64_t>(c));
+  }
+  return result;
+}
+
+float through_score_mod(const Pair& at, float capped_score, float gradient) {
+  const AttentionOptions& o = at.p.options;
+  if (!o.score_mod_gradient) return gradient;
+  ScoreGradientTile tile;
+  tile.batch = at.sequence.index;
+  tile.rows = tile.keys = 1;
+  tile.heads = &at.head;
+  tile.positions = &at.position;
+  tile.first_key = at.j;
+  tile.scores = &capped_score;
+  tile.gradients = &gradient;
+  tile.row_stride = tile.key_stride = 1;
+  o.score_mod_gradient(tile);
+  return gradient;
+}
 
 void gradients(const GradientProblem& g) {
   clear_sums(g);

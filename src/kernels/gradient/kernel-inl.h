@@ -2,7 +2,6 @@
 #ifndef QKV_KERNELS_GRADIENT_KERNEL_INL_H_
 #define QKV_KERNELS_GRADIENT_KERNEL_INL_H_
 
-#include "kernels/attention/states-inl.h"
 #include "kernels/gradient/tile-inl.h"
 
 QKV_BEFORE_NAMESPACE();
@@ -17,37 +16,18 @@ inline void add_span(const GradientProblem& g, const GradientTile& tile, KeyRang
   GradientWork(g, tile, keys, sums, scratch, control).run();
 }
 
-// Rule 1's dot product with lanes = rows.
 inline void row_dots(const GradientProblem& g, const RowTile& rows, float* d, std::byte* memory) {
   const std::int64_t columns = g.forward.d_v(), stride = row_stride(columns);
+  const int vectors = (rows.rows + kLanes - 1) / kLanes;
   Scratch scratch(memory);
   float* as_rows = scratch.floats(kGradientRows * stride);
-  float* lanes[2] = {scratch.floats(kGradientRows * columns),
-                     scratch.floats(kGradientRows * columns)};
-  const int vectors = (rows.rows + kLanes - 1) / kLanes;
-  for (const TensorView* view : {&g.d_out, &g.out}) {
-    for (int r = 0; r < rows.rows; ++r) {
-      const std::int64_t row = rows.sequence.query_begin + rows.queries[r];
-      widen(*view, offset_of(*view, rows.sequence.buffer, rows.heads[r], row, 0), view->strides[3],
-            columns, as_rows + r * stride);
-    }
-    transpose([&](int n) { return as_rows + std::min(n, rows.rows - 1) * stride; },
-              vectors * kLanes, columns, lanes[view == &g.out], kGradientRows);
-  }
-  for (int n = 0; n < vectors; ++n) {
-    V t = zero();
-    for (std::int64_t group = 0; group < columns; group += kGroup) {
-      V u = zero();
-      for (std::int64_t c = group; c < std::min(group + kGroup, columns); ++c) {
-        const std::int64_t place = c * kGradientRows + n * kLanes;
-        u = fma(load(lanes[0] + place), load(lanes[1] + place), u);
-      }
-      t = t + u;
-    }
-    float results[kLanes];
-    store(t, results);
-    for (int i = 0; i < kLanes && n * kLanes + i < rows.rows; ++i) d[n * kLanes + i] = results[i];
-  }
+  float* d_out = scratch.floats(kGradientRows * columns);
+  float* out = scratch.floats(kGradientRows * columns);
+  copy_rows(rows, g.d_out, vectors, as_rows, stride, d_out);
+  copy_rows(rows, g.out, vectors, as_rows, stride, out);
+  float results[kMaxTileRows];
+  dots_of_lanes(d_out, out, columns, vectors, results);
+  std::copy(results, results + rows.rows, d);
 }
 
 inline void write_gradient_rows(const MutableTensorView& view, std::int64_t buffer,

@@ -6,11 +6,9 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "kernels/attention/dot-inl.h"
 #include "kernels/attention/dropout-inl.h"
-#include "kernels/attention/scores-inl.h"
 #include "kernels/attention/scratch.h"
-#include "kernels/gradient/products-inl.h"
+#include "kernels/gradient/operands-inl.h"
 
 QKV_BEFORE_NAMESPACE();
 namespace qkv::QKV_ISA {
@@ -62,12 +60,13 @@ class GradientWork {
       std::fill(sums_.gradients, sums_.gradients + (keys_.end - keys_.begin) * kGradientRows, 0.0f);
     }
     if (places_.any.begin == places_.any.end) return;
-    copy_rows(p_.query, queries_, query_stride_, query_lanes_);
-    copy_rows(g_.d_out, d_outs_, d_out_stride_, d_out_lanes_);
+    copy_rows(rows_, p_.query, vectors_, queries_, query_stride_, query_lanes_);
+    copy_rows(rows_, g_.d_out, vectors_, d_outs_, d_out_stride_, d_out_lanes_);
     for (int r = 0; r < kGradientRows; ++r) {
-      d_lse_[r] = r < rows_.rows ? load_float(g_.d_lse, offset_of(g_.d_lse, rows_.sequence.buffer,
-                                                                  rows_.heads[r], query_row(r), 0))
-                                 : 0.0f;
+      d_lse_[r] = r < rows_.rows
+                      ? load_float(g_.d_lse, offset_of(g_.d_lse, rows_.sequence.buffer,
+                                                       rows_.heads[r], query_row(rows_, r), 0))
+                      : 0.0f;
     }
     const KeyRange all = places_.any;
     for (std::int64_t block = all.begin / kBlock; block * kBlock < all.end; ++block) {
@@ -77,39 +76,6 @@ class GradientWork {
   }
 
  private:
-  std::int64_t query_row(int r) const { return rows_.sequence.query_begin + rows_.queries[r]; }
-
-  // The tile's rows of `view` as floats, padded with zeros to whole vectors, and transposed.
-  void copy_rows(const TensorView& view, float* rows, std::int64_t stride, float* lanes) const {
-    const std::int64_t d = view.extents[3];
-    for (int r = 0; r < rows_.rows; ++r) {
-      widen(view, offset_of(view, rows_.sequence.buffer, rows_.heads[r], query_row(r), 0),
-            view.strides[3], d, rows + r * stride);
-      std::fill(rows + r * stride + d, rows + (r + 1) * stride, 0.0f);
-    }
-    transpose([&](int n) { return rows + std::min(n, rows_.rows - 1) * stride; }, vectors_ * kLanes,
-              d, lanes, kGradientRows);
-  }
-
-  // result[key][lane] = factor * dot(lanes, row of the key). Is any of them -inf?
-  bool dots(const float* lanes, std::int64_t d, const FloatRows& rows, int count, float factor,
-            float* result) const {
-    bool all_above = true;
-    in_pieces<kLaneVectors>(vectors_, [&]<int QV>(int vector) {
-      Bounds<QV> bounds;
-      for (int v = 0; v < QV; ++v) bounds.high[v] = bounds.low[v] = zero();
-      in_pieces<kTermsAtOnce>(count, [&]<int KB>(int key) {
-        const float* row[KB];
-        for (int n = 0; n < KB; ++n) row[n] = rows.row(key + n);
-        dot_keys<QV, KB>(lanes + vector * kLanes, kGradientRows, d, row, factor,
-                         result + key * kGradientRows + vector * kLanes, bounds);
-      });
-      for (int v = 0; v < QV; ++v)
-        all_above = all_above && all(less(set(-kInfinity), bounds.low[v]));
-    });
-    return !all_above;
-  }
-
   void add_block(KeyRange keys) {
     std::uint64_t words[kMaxTileRows];
     const Live live = live_words(p_, rows_, places_, keys, control_, words);
@@ -120,8 +86,8 @@ class GradientWork {
                                    key_rows_),
                     v = float_rows(p_.value, rows_.sequence.buffer, rows_.key_head, first, count,
                                    value_rows_);
-    const bool hides = dots(query_lanes_, p_.d_qk(), k, count, p_.scale, s_);
-    dots(d_out_lanes_, p_.d_v(), v, count, 1.0f, gradients_);
+    const bool hides = dots(query_lanes_, p_.d_qk(), k, count, vectors_, p_.scale, s_);
+    dots(d_out_lanes_, p_.d_v(), v, count, vectors_, 1.0f, gradients_);
     const bool may_hide = hides || live != Live::kAll || has_modifiers(p_);
     if (p_.has_dropout()) drop_d_weights(keys);
     modify(keys, live, words);
@@ -135,7 +101,7 @@ class GradientWork {
       std::copy(gradients_, gradients_ + count * kGradientRows,
                 sums_.gradients + at * kGradientRows);
     } else if (g_.d_bias.defined() && bias_is_full(g_)) {
-      write_d_bias(keys);
+      write_pairs(g_.d_bias, rows_, keys, gradients_);
     }
     through_mods(keys, may_hide);
     float* d_key = sums_.d_key == nullptr ? nullptr : sums_.d_key + at * query_stride_;
@@ -186,7 +152,7 @@ class GradientWork {
     }
     if (o.score_mod) apply_score_mod(p_, rows_, places_, block);
     if (!o.alibi_slopes.empty()) apply_alibi(p_, rows_, places_, block);
-    if (p_.bias.defined()) apply_bias(p_, rows_, block);
+    if (p_.bias.defined()) apply_bias(p_.bias, rows_, block);
     if (live != Live::kAll) hide_masked(block, words);
   }
 
@@ -220,34 +186,12 @@ class GradientWork {
     }
   }
 
-  void write_d_bias(KeyRange keys) const {
-    const std::int64_t column = rows_.sequence.key_row(keys.begin), step = g_.d_bias.strides[3];
-    for (int r = 0; r < rows_.rows; ++r) {
-      const std::int64_t offset =
-          offset_of(g_.d_bias, rows_.sequence.buffer, rows_.heads[r], query_row(r), column);
-      for (std::int64_t key = 0; key < keys.end - keys.begin; ++key) {
-        store_result(g_.d_bias, offset + key * step, gradients_[key * kGradientRows + r]);
-      }
-    }
-  }
-
   // Back through score_mod and softcap.
   void through_mods(KeyRange keys, bool may_hide) {
     const AttentionOptions& o = p_.options;
     const int count = static_cast<int>(keys.end - keys.begin);
     if (o.score_mod_gradient) {
-      ScoreGradientTile view;
-      view.batch = rows_.sequence.index;
-      view.rows = rows_.rows;
-      view.heads = rows_.heads;
-      view.positions = places_.positions;
-      view.first_key = keys.begin;
-      view.keys = count;
-      view.scores = capped_;
-      view.gradients = gradients_;
-      view.row_stride = 1;
-      view.key_stride = kGradientRows;
-      o.score_mod_gradient(view);
+      apply_score_mod_gradient(p_, rows_, places_, keys, capped_, gradients_);
     }
     if (!o.softcap && !o.score_mod_gradient) return;
     const V cap = set(o.softcap.value_or(1.0f));
@@ -283,38 +227,20 @@ class GradientWork {
 
   // All three sums one element at a time, without masked pairs.
   void add_selecting(int count, const FloatRows& k, float* d_key, float* d_value) {
+    const auto live = [&](int key, int r) { return is_live(key, r); };
+    const auto live_and_kept = [&](int key, int r) {
+      return is_live(key, r) && !(p_.has_dropout() && kept_[key * kGradientRows + r] == 0.0f);
+    };
     if (sums_.d_query != nullptr) {
-      for (int r = 0; r < rows_.rows; ++r) {
-        for (std::int64_t c = 0; c < p_.d_qk(); ++c) {
-          float b = 0.0f;
-          for (int key = 0; key < count; ++key) {
-            if (is_live(key, r)) b = fma1(gradients_[key * kGradientRows + r], k.row(key)[c], b);
-          }
-          float& sum = sums_.d_query[c * kGradientRows + r];
-          sum = sum + b;
-        }
-      }
+      add_d_query_selecting(live, gradients_, count, k, p_.d_qk(), rows_.rows, sums_.d_query);
     }
-    add_rows_selecting(count, gradients_, queries_, query_stride_, p_.d_qk(), false, d_key);
-    add_rows_selecting(count, weights_, d_outs_, d_out_stride_, p_.d_v(), p_.has_dropout(),
-                       d_value);
-  }
-
-  void add_rows_selecting(int count, const float* x, const float* rows, std::int64_t stride,
-                          std::int64_t d, bool dropping, float* sums) const {
-    for (int key = 0; sums != nullptr && key < count; ++key) {
-      for (int block = 0; block < rows_.rows; block += kBlock) {
-        const int end = std::min(block + static_cast<int>(kBlock), rows_.rows);
-        for (std::int64_t c = 0; c < d; ++c) {
-          float b = 0.0f;
-          for (int r = block; r < end; ++r) {
-            if (!is_live(key, r) || (dropping && kept_[key * kGradientRows + r] == 0.0f)) continue;
-            b = fma1(x[key * kGradientRows + r], rows[r * stride + c], b);
-          }
-          float& sum = sums[key * stride + c];
-          sum = sum + b;
-        }
-      }
+    if (d_key != nullptr) {
+      add_d_keys_selecting(live, gradients_, count, rows_.rows, queries_, query_stride_, p_.d_qk(),
+                           d_key);
+    }
+    if (d_value != nullptr) {
+      add_d_keys_selecting(live_and_kept, weights_, count, rows_.rows, d_outs_, d_out_stride_,
+                           p_.d_v(), d_value);
     }
   }
 
