@@ -295,6 +295,57 @@ TEST(Tangents, InFloat64AreThoseOfFloat32ButExacter) {
   near(gradients.d_value, p.d_v);
 }
 
+// One task adds up what key heads share.
+TEST(Tangents, OfBiasAndSinksInFloat64AreThoseOfFloat32) {
+  constexpr std::int64_t kHeads = 4, kQueries = 9, kKeys = 13, kColumns = 5;
+  random::Generator generator(9);
+  const auto draw = [&](std::int64_t size) {
+    std::vector<double> x(static_cast<std::size_t>(size));
+    for (double& number : x) number = static_cast<double>(static_cast<float>(generator.normal()));
+    return x;
+  };
+  const auto narrow = [](const std::vector<double>& x) { return Floats(x.begin(), x.end()); };
+  const std::vector<double> q = draw(kHeads * kQueries * kColumns), k = draw(2 * kKeys * kColumns),
+                            v = draw(2 * kKeys * kColumns),
+                            d_out = draw(kHeads * kQueries * kColumns), bias = draw(kHeads * kKeys),
+                            bias_dot = draw(kHeads * kKeys), sinks_dot = draw(kHeads);
+  const Floats q32 = narrow(q), k32 = narrow(k), v32 = narrow(v), d_out32 = narrow(d_out),
+               bias32 = narrow(bias), bias_dot32 = narrow(bias_dot),
+               sinks_dot32 = narrow(sinks_dot);
+  const auto run = [&](const auto& query, const auto& key, const auto& value, const auto& incoming,
+                       const auto& of_bias, const auto& of_bias_dot, const auto& of_sinks_dot,
+                       auto& d_bias, auto& d_sinks) {
+    GradientInputs in;
+    in.query = {query.data(), {1, kHeads, kQueries, kColumns}};
+    in.key = {key.data(), {1, 2, kKeys, kColumns}};
+    in.value = {value.data(), {1, 2, kKeys, kColumns}};
+    in.d_out = {incoming.data(), {1, kHeads, kQueries, kColumns}};
+    AttentionOptions options;
+    options.bias = {of_bias.data(), {kHeads, 1, kKeys}};
+    options.sinks = {0.5f, -1.0f, -kInf, 2.0f};
+    options.softcap = 2.0f;
+    options.causal = true;
+    options.dropout = {.probability = 0.25, .seed = 3, .streams = {}};
+    Tangents t;
+    t.query = in.d_out;
+    t.key = in.value;
+    t.bias = {of_bias_dot.data(), {kHeads, 1, kKeys}};
+    t.sinks = {of_sinks_dot.data(), {kHeads}};
+    GradientOutputs out;
+    out.d_bias = {d_bias.data(), {kHeads, 1, kKeys}};
+    out.d_sinks = {d_sinks.data(), {kHeads}};
+    attention_gradient_tangents(in, t, out, options);
+  };
+  std::vector<double> d_bias(kHeads * kKeys), d_sinks(kHeads);
+  Floats d_bias32(kHeads * kKeys), d_sinks32(kHeads);
+  run(q, k, v, d_out, bias, bias_dot, sinks_dot, d_bias, d_sinks);
+  run(q32, k32, v32, d_out32, bias32, bias_dot32, sinks_dot32, d_bias32, d_sinks32);
+  for (std::size_t n = 0; n < d_bias.size(); ++n) EXPECT_NEAR(d_bias[n], d_bias32[n], 2e-5) << n;
+  for (std::size_t n = 0; n < d_sinks.size(); ++n) EXPECT_NEAR(d_sinks[n], d_sinks32[n], 2e-5) << n;
+  EXPECT_GT(std::abs(d_sinks[0]), 1e-3);
+  EXPECT_EQ(d_sinks[2], 0.0);
+}
+
 TEST(Tangents, OfGradientsHaveNoScoreMod) {
   Problem p({.queries = 3, .keys = 5});
   p.options.score_mod = score_mod([](float s, auto, auto, auto, auto) { return s * s; });

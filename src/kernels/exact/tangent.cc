@@ -30,17 +30,18 @@ struct RowNumbers {
 // `live` is false for a masked pair, which takes part in nothing.
 struct LivePair {
   bool live = false;
-  bool kept;     // by dropout
-  float weight;  // p
-  float scaled;  // the tangent of the scaled dot product
-  float u;       // the tanh in softcap
-  float score;   // the tangent of the final score
+  bool kept = false;    // by dropout
+  float weight = 0.0f;  // p
+  float scaled = 0.0f;  // the tangent of the scaled dot product
+  float u = 0.0f;       // the tanh in softcap
+  float score = 0.0f;   // the tangent of the final score
 };
 
 struct PairGradient {
+  bool live = false, kept = false;
   Dual weight;
-  Dual score;   // of the scaled dot product
-  float final;  // the tangent of that of the final score, and so of the bias
+  Dual score;          // of the scaled dot product
+  float final = 0.0f;  // the tangent of that of the final score, and so of the bias
 };
 
 class TangentWork {
@@ -54,14 +55,10 @@ class TangentWork {
     }
     if (!t_.of_gradients()) return;
     for (std::int64_t head = 0; head < p_.query_heads(); ++head) {
-      for (std::int64_t i = 0; g_.d_query.defined() && i < s.queries; ++i) d_query(s, head, i);
-      add_to_bias(s, head);
+      for (std::int64_t i = 0; i < s.queries; ++i) row(s, head, i);
     }
     for (std::int64_t kv = 0; kv < p_.key_heads(); ++kv) {
-      for (std::int64_t j = s.first_key; j < s.end_key; ++j) {
-        d_key(s, kv, j);
-        d_value(s, kv, j);
-      }
+      for (std::int64_t j = s.first_key; j < s.end_key; ++j) column(s, kv, j);
     }
     if (g_.d_sinks.defined()) add_to_sinks(s);
   }
@@ -121,8 +118,15 @@ class TangentWork {
     const ForwardRow row = forward_row(g_, s, head, i);
     const Pair first{p_, s, head, i, s.position(i), s.first_key};
     const auto at = [&](std::int64_t j) { return Pair{p_, s, head, i, first.position, j}; };
+    std::vector<LivePair> pairs;
+    for (std::int64_t j = s.first_key; j < s.end_key; ++j) {
+      pairs.push_back(pair(at(j), row.m, row.l));
+    }
+    const auto pair_of = [&](std::int64_t j) -> const LivePair& {
+      return pairs[static_cast<std::size_t>(j - s.first_key)];
+    };
     Sums lse = tree_sum(s.first_key, s.end_key, 1, [&](std::int64_t j, Sums& b) {
-      const LivePair x = pair(at(j), row.m, row.l);
+      const LivePair& x = pair_of(j);
       if (x.live) b[0] = fma(x.weight, x.score, b[0]);
     });
     if (t_.sinks.defined() && p_.options.sinks[head] != -kInfinity) {
@@ -132,12 +136,11 @@ class TangentWork {
     Sums out = tree_sum(
         s.first_key, s.end_key, p_.d_v(),
         [&](std::int64_t j, Sums& b) {
-          const LivePair x = pair(at(j), row.m, row.l);
+          const LivePair& x = pair_of(j);
           if (x.live && x.kept) add_key(b, x.weight * x.score, p_.value, at(j));
         },
         [&](std::int64_t j, Sums& b) {
-          if (!t_.value.defined()) return;
-          const LivePair x = pair(at(j), row.m, row.l);
+          const LivePair& x = pair_of(j);
           if (x.live && x.kept) add_key(b, x.weight, t_.value, at(j));
         });
     for (std::size_t c = 0; c < out.size(); ++c) {
@@ -169,9 +172,13 @@ class TangentWork {
     return {weight.value * e, fma(weight.tangent, e, weight.value * e_tangent)};
   }
 
-  PairGradient gradient(const Pair& at, const LivePair& x) const {
+  PairGradient gradient(const Pair& at) const {
     const RowNumbers& row = numbers(at);
     PairGradient result;
+    const LivePair x = pair(at, row.m, row.l);
+    if (!x.live) return result;
+    result.live = true;
+    result.kept = x.kept;
     result.weight = {x.weight, x.weight * (x.score - row.lse)};
     Dual d;
     if (x.kept) {
@@ -189,15 +196,6 @@ class TangentWork {
     return result;
   }
 
-  // f(pair, its gradients), if the pair is live.
-  template <class F>
-  void with_pair(const Sequence& s, std::int64_t head, std::int64_t i, std::int64_t j,
-                 const F& f) const {
-    const Pair at{p_, s, head, i, s.position(i), j};
-    const LivePair x = pair(at, numbers(at).m, numbers(at).l);
-    if (x.live) f(at, x.kept, gradient(at, x));
-  }
-
   // 4. The sums.
   void write(const MutableTensorView& view, std::int64_t b, std::int64_t head, std::int64_t row,
              const Sums& sums, float factor) const {
@@ -207,7 +205,7 @@ class TangentWork {
     }
   }
 
-  // B_c = fma(x, row_c, B_c).
+  // B_c = fma(x, row_c, B_c); absent rows give nothing.
   static void add_products(Sums& b, float x, const TensorView& view, std::int64_t offset) {
     for (std::size_t c = 0; c < b.size(); ++c) {
       const std::int64_t step = static_cast<std::int64_t>(c) * view.strides[3];
@@ -224,61 +222,62 @@ class TangentWork {
     add_products(b, x, view, offset_of(view, at.sequence.buffer, at.head, at.query_row(), 0));
   }
 
-  void d_query(const Sequence& s, std::int64_t head, std::int64_t i) const {
-    const auto sums = [&](const TensorView& keys, float Dual::* part) {
-      return [&, part](std::int64_t j, Sums& b) {
-        with_pair(s, head, i, j, [&](const Pair& at, bool, const PairGradient& x) {
-          add_key(b, x.score.*part, keys, at);
-        });
-      };
+  // d_query of a row, and its part of d_bias.
+  void row(const Sequence& s, std::int64_t head, std::int64_t i) const {
+    const auto at = [&](std::int64_t j) { return Pair{p_, s, head, i, s.position(i), j}; };
+    std::vector<PairGradient> pairs;
+    for (std::int64_t j = s.first_key; j < s.end_key; ++j) pairs.push_back(gradient(at(j)));
+    const auto pair_of = [&](std::int64_t j) -> const PairGradient& {
+      return pairs[static_cast<std::size_t>(j - s.first_key)];
     };
-    const Sums sum = tree_sum(s.first_key, s.end_key, p_.d_qk(), sums(p_.key, &Dual::tangent),
-                              sums(t_.key, &Dual::value));
-    write(g_.d_query, s.buffer, head, s.query_begin + i, sum, p_.scale);
+    const Sums sum = tree_sum(
+        s.first_key, s.end_key, p_.d_qk(),
+        [&](std::int64_t j, Sums& b) {
+          if (pair_of(j).live) add_key(b, pair_of(j).score.tangent, p_.key, at(j));
+        },
+        [&](std::int64_t j, Sums& b) {
+          if (pair_of(j).live) add_key(b, pair_of(j).score.value, t_.key, at(j));
+        });
+    if (g_.d_query.defined()) write(g_.d_query, s.buffer, head, s.query_begin + i, sum, p_.scale);
+    for (std::int64_t j = s.first_key; g_.d_bias.defined() && j < s.end_key; ++j) {
+      if (!pair_of(j).live) continue;
+      const std::int64_t place =
+          offset_of(g_.d_bias, s.buffer, head, at(j).query_row(), at(j).key_row());
+      store_result(g_.d_bias, place, load_float(g_.d_bias, place) + pair_of(j).final);
+    }
   }
 
-  void d_key(const Sequence& s, std::int64_t kv, std::int64_t j) const {
-    over_rows(s, kv, j, g_.d_key, p_.query, t_.query, &PairGradient::score, p_.scale);
-  }
-  void d_value(const Sequence& s, std::int64_t kv, std::int64_t j) const {
-    over_rows(s, kv, j, g_.d_value, g_.d_out, t_.d_out, &PairGradient::weight, p_.dropout_factor);
-  }
-  void over_rows(const Sequence& s, std::int64_t kv, std::int64_t j,
-                 const MutableTensorView& result, const TensorView& rows,
-                 const TensorView& rows_tangent, Dual PairGradient::* factor_of_row,
-                 float factor) const {
-    if (!result.defined()) return;
-    const bool of_weight = factor_of_row == &PairGradient::weight;
-    std::optional<Sums> total;
-    for (std::int64_t head = kv * p_.group(); head < (kv + 1) * p_.group(); ++head) {
-      const auto sums = [&](const TensorView& view, float Dual::* part) {
-        return [&, part](std::int64_t i, Sums& b) {
-          with_pair(s, head, i, j, [&](const Pair& at, bool kept, const PairGradient& x) {
-            if (kept || !of_weight) add_query(b, x.*factor_of_row.*part, view, at);
-          });
-        };
-      };
-      const Sums sum = tree_sum(0, s.queries, rows.extents[3], sums(rows, &Dual::tangent),
-                                sums(rows_tangent, &Dual::value));
+  // d_key and d_value of a key: over the rows of each head, then over the heads.
+  void column(const Sequence& s, std::int64_t kv, std::int64_t j) const {
+    std::optional<Sums> d_key, d_value;
+    const auto add_head = [](std::optional<Sums>& total, const Sums& sum) {
       if (total) {
         add(*total, sum);
       } else {
         total = sum;
       }
+    };
+    for (std::int64_t head = kv * p_.group(); head < (kv + 1) * p_.group(); ++head) {
+      const auto at = [&](std::int64_t i) { return Pair{p_, s, head, i, s.position(i), j}; };
+      std::vector<PairGradient> pairs;
+      for (std::int64_t i = 0; i < s.queries; ++i) pairs.push_back(gradient(at(i)));
+      const auto over_rows = [&](const TensorView& rows, const TensorView& rows_tangent,
+                                 Dual PairGradient::* part, bool PairGradient::* takes_part) {
+        const auto term = [&](const TensorView& view, float Dual::* number) {
+          return [&view, &pairs, &at, part, takes_part, number](std::int64_t i, Sums& b) {
+            const PairGradient& x = pairs[static_cast<std::size_t>(i)];
+            if (x.*takes_part) add_query(b, x.*part.*number, view, at(i));
+          };
+        };
+        return tree_sum(0, s.queries, rows.extents[3], term(rows, &Dual::tangent),
+                        term(rows_tangent, &Dual::value));
+      };
+      add_head(d_key, over_rows(p_.query, t_.query, &PairGradient::score, &PairGradient::live));
+      add_head(d_value, over_rows(g_.d_out, t_.d_out, &PairGradient::weight, &PairGradient::kept));
     }
-    write(result, s.buffer, kv, s.key_row(j), *total, factor);
-  }
-
-  void add_to_bias(const Sequence& s, std::int64_t head) const {
-    if (!g_.d_bias.defined()) return;
-    for (std::int64_t i = 0; i < s.queries; ++i) {
-      for (std::int64_t j = s.first_key; j < s.end_key; ++j) {
-        with_pair(s, head, i, j, [&](const Pair& at, bool, const PairGradient& x) {
-          const std::int64_t place =
-              offset_of(g_.d_bias, s.buffer, head, at.query_row(), at.key_row());
-          store_result(g_.d_bias, place, load_float(g_.d_bias, place) + x.final);
-        });
-      }
+    if (g_.d_key.defined()) write(g_.d_key, s.buffer, kv, s.key_row(j), *d_key, p_.scale);
+    if (g_.d_value.defined()) {
+      write(g_.d_value, s.buffer, kv, s.key_row(j), *d_value, p_.dropout_factor);
     }
   }
 

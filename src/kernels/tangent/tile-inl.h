@@ -55,7 +55,6 @@ class TangentWork {
       : t_(t),
         g_(t.gradient),
         p_(t.gradient.forward),
-        tile_(tile),
         rows_(tile.rows),
         keys_(keys),
         control_(control),
@@ -431,7 +430,6 @@ class TangentWork {
   const TangentProblem& t_;
   const GradientProblem& g_;
   const Problem& p_;
-  const GradientTile& tile_;
   const RowTile& rows_;
   KeyRange keys_;
   const Control& control_;
