@@ -1,6 +1,6 @@
 // How sharply a loss bends: the largest curvature of loss(q) = |attention(q, k, v) - target|^2 / 2
 // in the queries, by power iteration with Hessian-vector products. No Hessian is ever made: each
-// product costs about as much as five calls for gradients, and memory that grows with n.
+// product costs about as much as four calls for gradients, and memory that grows with n.
 // Prints the curvature, and what differences of gradients say of the same direction:
 //   41 steps: 2.7334 (2.7332)
 #include <cmath>

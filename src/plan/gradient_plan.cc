@@ -1,6 +1,7 @@
 #include "plan/gradient_plan.h"
 
 #include <algorithm>
+#include <limits>
 #include <new>
 #include <string>
 
@@ -63,36 +64,23 @@ void BackwardPlan::plan_float32() {
   columns_ = Columns(p);
   tasks_ = columns_.columns();
   const std::int64_t bias_tasks = BiasSums(problem_, columns_).tasks();
-  fold_tiles_ = 0;
-  for (const KeyHead& at : columns_.key_heads()) {
-    if (at.columns > 1) fold_tiles_ = std::max(fold_tiles_, p.group() * at.tiles);
-  }
-
   int threads = execution_.threads == 0 ? parallel::available_threads() : execution_.threads;
   // Every task may run on any slot.
   threads = static_cast<int>(std::clamp<std::int64_t>(std::max(tasks_, bias_tasks), 1, threads));
   executor_ = std::make_unique<parallel::Executor>(execution_.threads == 0 ? 0 : threads);
   slots_ = threads;
-  heads_at_once_ =
-      std::min<std::int64_t>(threads + 1, static_cast<std::int64_t>(columns_.key_heads().size()));
+  sums_.plan(problem_, columns_, kernel_, slots_);
 
-  const std::int64_t key_numbers = row_stride(p.d_qk()) + row_stride(p.d_v());
-  const std::int64_t key_arrays = columns_.key_folds() + (p.group() > 1 ? 1 : 0);
   kernel_scratch_bytes_ = round_up(kernel_.scratch_bytes(problem_) + 64);
-  std::size_t column_bytes = bytes_of(kGradientRows * p.d_qk()) +
-                             bytes_of(key_arrays * columns_.span_keys() * key_numbers);
+  std::size_t column_bytes = round_up(sums_.slot_bytes());
   if (bias_tasks > 0) column_bytes = std::max(column_bytes, bytes_of(kSpan * kGradientRows));
   slot_bytes_ = kernel_scratch_bytes_ + column_bytes + 64;
-  const std::size_t query_bytes =
-      bytes_of(heads_at_once_ * fold_tiles_ * columns_.query_folds() * kGradientRows * p.d_qk());
-  passed_ = std::make_unique<std::atomic<std::int64_t>[]>(static_cast<std::size_t>(tasks_));
-  query_sums_.reserve(static_cast<std::size_t>(heads_at_once_ * fold_tiles_));
   description_.kernel = std::string(kernel_.name) + ", tiles of " + std::to_string(kGradientRows) +
                         " queries x " + std::to_string(kBlock) + " keys";
   description_.rows_per_tile = kGradientRows;
   description_.tasks = tasks_;
   description_.threads = threads;
-  description_.workspace_bytes = 3 * bytes_of(columns_.rows()) + query_bytes +
+  description_.workspace_bytes = 3 * bytes_of(columns_.rows()) + bytes_of(sums_.shared_floats()) +
                                  static_cast<std::size_t>(slots_) * slot_bytes_ + 64;
 }
 
@@ -137,12 +125,7 @@ Status BackwardPlan::prepare_workspace(std::span<std::byte> workspace) {
   m_ = scratch.floats(columns_.rows());
   l_ = scratch.floats(columns_.rows());
   d_ = scratch.floats(columns_.rows());
-  const std::int64_t tile_floats = kGradientRows * problem_.forward.d_qk();
-  float* sums = scratch.floats(heads_at_once_ * fold_tiles_ * columns_.query_folds() * tile_floats);
-  query_sums_.clear();
-  for (std::int64_t n = 0; n < heads_at_once_ * fold_tiles_; ++n) {
-    query_sums_.emplace_back(sums + n * columns_.query_folds() * tile_floats, tile_floats);
-  }
+  shared_ = scratch.floats(sums_.shared_floats());
   slot_memory_ = reinterpret_cast<std::byte*>(scratch.floats(0));
   return {};
 }
@@ -204,7 +187,7 @@ void BackwardPlan::run_float64() {
 }
 
 void BackwardPlan::run_float32() {
-  for (std::int64_t n = 0; n < tasks_; ++n) passed_[static_cast<std::size_t>(n)] = 0;
+  sums_.start(shared_);
   {
     const FloatEnvironment environment;
     clear_sums(problem_);
@@ -216,6 +199,43 @@ void BackwardPlan::run_float32() {
             [&](std::int64_t task, int slot) { run_bias(task, slot); });
   const FloatEnvironment environment;
   if (problem_.d_sinks.defined() && !control_.cancelled()) run_sinks();
+}
+
+GradientTile BackwardPlan::with_numbers(const KeyHead& at, const RowTile& rows) const {
+  const std::int64_t first = columns_.place_of(at, rows);
+  return {rows, m_ + first, l_ + first, d_ + first};
+}
+
+// m, l and D of all rows of a key head.
+void BackwardPlan::prepare_rows(std::int64_t task, int slot) {
+  const KeyHead& at = columns_.key_heads()[static_cast<std::size_t>(task)];
+  for (std::int64_t head = 0; head < problem_.forward.group(); ++head) {
+    for (std::int64_t tile = 0; tile < at.tiles; ++tile) {
+      const RowTile rows = columns_.rows_of(at, head, tile);
+      const std::int64_t first = columns_.place_of(at, rows);
+      kernel_.row_dots(problem_, rows, d_ + first, slot_scratch(slot));
+      for (int r = 0; r < rows.rows; ++r) {
+        const std::int64_t row = at.sequence.query_begin + rows.queries[r];
+        const auto number = [&](const TensorView& view) {
+          return load_float(view, offset_of(view, at.sequence.buffer, rows.heads[r], row, 0));
+        };
+        m_[first + r] = number(problem_.row_max);
+        // With the LSE in place of m, the weight is exp(s - lse).
+        l_[first + r] = problem_.row_sum.defined() ? number(problem_.row_sum)
+                        : m_[first + r] == -std::numeric_limits<float>::infinity() ? 0.0f
+                                                                                   : 1.0f;
+      }
+    }
+  }
+}
+
+void BackwardPlan::run_column(std::int64_t column, int slot) {
+  std::byte* const scratch = slot_scratch(slot);
+  sums_.run(column, {scratch, scratch + kernel_scratch_bytes_}, control_,
+            [&](const KeyHead& at, const RowTile& rows, KeyRange keys, const SpanSums& sums) {
+              kernel_.add_span(problem_, with_numbers(at, rows), keys, sums, scratch, control_);
+            });
+  progress_.task_done();
 }
 
 }  // namespace qkv

@@ -62,25 +62,30 @@ TangentPlan::TangentPlan(TangentProblem problem, const ExecutionOptions& executi
 void TangentPlan::plan_float32() {
   const Problem& p = problem_.gradient.forward;
   columns_ = Columns(p);
-  tasks_ = columns_.tiles() + (has_column_results() ? columns_.columns() : 0);
+  tasks_ = columns_.tiles() + (has_columns() ? columns_.columns() : 0);
   int threads = execution_.threads == 0 ? parallel::available_threads() : execution_.threads;
   const std::int64_t bias_tasks = BiasSums(problem_.gradient, columns_).tasks();
   const std::int64_t most = std::max({columns_.tiles(), columns_.columns(), bias_tasks});
   slots_ = static_cast<int>(std::clamp<std::int64_t>(most, 1, threads));
   executor_ = std::make_unique<parallel::Executor>(execution_.threads == 0 ? 0 : slots_);
 
-  const std::int64_t of_tile =
-      columns_.query_folds() * kGradientRows * std::max(p.d_v() + 1, p.d_qk());
-  const std::int64_t key_arrays = columns_.key_folds() + (p.group() > 1 ? 1 : 0);
-  const std::int64_t of_column =
-      key_arrays * columns_.span_keys() * (row_stride(p.d_qk()) + row_stride(p.d_v()));
-  std::int64_t sums = of_tile;
-  if (has_column_results()) sums = std::max(sums, of_column);
-  if (bias_tasks > 0) sums = std::max(sums, kSpan * kGradientRows);
+  sums_.plan(problem_.gradient, columns_, kernels_.gradient, slots_);
+
+  std::int64_t floats = columns_.query_folds() * kGradientRows * (p.d_v() + 1);
+  if (bias_tasks > 0) floats = std::max(floats, kSpan * kGradientRows);
+  std::size_t sums = bytes_of(floats);
+  if (has_columns()) sums = std::max(sums, round_up(sums_.slot_bytes()));
   kernel_scratch_bytes_ = round_up(std::max(kernel_.scratch_bytes(problem_),
                                             kernels_.gradient.scratch_bytes(problem_.gradient)) +
                                    64);
-  slot_bytes_ = kernel_scratch_bytes_ + bytes_of(sums) + 64;
+  slot_bytes_ = kernel_scratch_bytes_ + sums + 64;
+}
+
+// d_bias that sums nothing up is written on the way.
+bool TangentPlan::has_columns() const {
+  const GradientProblem& g = problem_.gradient;
+  return g.d_query.defined() || g.d_key.defined() || g.d_value.defined() ||
+         (g.d_bias.defined() && bias_is_full(g));
 }
 
 void TangentPlan::plan_float64() {
@@ -95,8 +100,10 @@ void TangentPlan::plan_float64() {
 }
 
 Status TangentPlan::allocate_memory() {
-  const std::size_t bytes =
-      5 * bytes_of(columns_.rows()) + static_cast<std::size_t>(slots_) * slot_bytes_ + 64;
+  const bool is_float64 = problem_.gradient.forward.is_float64();
+  const std::int64_t shared = has_columns() && !is_float64 ? sums_.shared_floats() : 0;
+  const std::size_t bytes = 5 * bytes_of(columns_.rows()) + bytes_of(shared) +
+                            static_cast<std::size_t>(slots_) * slot_bytes_ + 64;
   if (!memory_) memory_.reset(new (std::nothrow) std::byte[bytes]);
   if (!memory_) {
     return {StatusCode::kOutOfMemory,
@@ -106,6 +113,7 @@ Status TangentPlan::allocate_memory() {
   for (float** numbers : {&m_, &l_, &lse_, &d_, &d_tangent_}) {
     *numbers = scratch.floats(columns_.rows());
   }
+  shared_ = scratch.floats(shared);
   slot_memory_ = reinterpret_cast<std::byte*>(scratch.floats(0));
   return {};
 }
@@ -174,7 +182,8 @@ void TangentPlan::run_float64() {
 void TangentPlan::run_float32() {
   prepare_rows();
   run_tasks(columns_.tiles(), [&](std::int64_t task, int slot) { run_tile(task, slot); });
-  if (has_column_results()) {
+  if (has_columns()) {
+    sums_.start(shared_);
     run_tasks(columns_.columns(), [&](std::int64_t task, int slot) { run_column(task, slot); });
   }
   run_tasks(BiasSums(problem_.gradient, columns_).tasks(),
@@ -232,8 +241,6 @@ void TangentPlan::run_tile(std::int64_t task, int slot) {
                  offset_of(problem_.lse, at.sequence.buffer, rows.heads[r], first + r, 0),
                  lse_[place + r]);
   }
-  const GradientProblem& g = problem_.gradient;
-  if (g.d_query.defined() || (g.d_bias.defined() && bias_is_full(g))) move_d_query(at, rows, slot);
   progress_.task_done();
 }
 
@@ -257,78 +264,16 @@ float* TangentPlan::move_forward(const KeyHead& at, const GradientTile& tile, in
   return all.out;
 }
 
-void TangentPlan::move_d_query(const KeyHead& at, const RowTile& rows, int slot) {
-  const Problem& p = problem_.gradient.forward;
-  SumFold sums(Scratch(slot_sums(slot)).floats(0), p.d_qk() * kGradientRows);
-  const TangentTile tile = with_tangents(at, rows);
-  for (std::int64_t column = 0; column < at.columns; ++column) {
-    if (!columns_.touches(at, rows.queries[0] / kGradientRows, column)) continue;
-    SpanSums span{};
-    span.d_query = sums.start(column);
-    kernel_.add_span(problem_, tile, columns_.keys_of(at, column), span, slot_scratch(slot),
-                     control_);
-  }
-  const float* const all = sums.finish();
-  if (!problem_.gradient.d_query.defined() || control_.cancelled()) return;
-  kernels_.gradient.write_lanes(problem_.gradient.d_query, at.sequence.buffer, rows.heads[0],
-                                at.sequence.query_begin + rows.queries[0], rows.rows, all, p.scale,
-                                slot_scratch(slot));
-}
-
-// ---- Columns of keys ----------------------------------------------------------------------------
+// ---- The others ---------------------------------------------------------------------------------
 
 void TangentPlan::run_column(std::int64_t task, int slot) {
-  const GradientProblem& g = problem_.gradient;
-  const Problem& p = g.forward;
-  const KeyHead& at = columns_.key_heads()[static_cast<std::size_t>(columns_.head_of_column(task))];
-  const std::int64_t column = task - at.first_column;
-  const KeyRange keys = columns_.keys_of(at, column);
-  const std::int64_t count = keys.end - keys.begin;
-  if (count <= 0) return progress_.task_done();
-
-  const std::int64_t key_stride = row_stride(p.d_qk()), value_stride = row_stride(p.d_v());
-  const std::int64_t size = count * (key_stride + value_stride);
-  float* const fold_memory = Scratch(slot_sums(slot)).floats(0);
-  float* const total = fold_memory + columns_.key_folds() * size;  // of the heads of a group
-  float* result = nullptr;
-  for (std::int64_t head = 0; head < p.group(); ++head) {
-    SumFold sums(fold_memory, size);
-    std::int64_t span = -1;
-    float* of_span = nullptr;
-    for (std::int64_t tile = 0; tile < at.tiles && !control_.cancelled(); ++tile) {
-      if (!columns_.touches(at, tile, column)) continue;
-      if (tile * kGradientRows / kSpan != span) {
-        span = tile * kGradientRows / kSpan;
-        of_span = sums.start(span);
-      }
-      const RowTile rows = columns_.rows_of(at, head, tile);
-      const SpanSums where{nullptr, g.d_key.defined() ? of_span : nullptr,
-                           g.d_value.defined() ? of_span + count * key_stride : nullptr, nullptr};
-      kernel_.add_span(problem_, with_tangents(at, rows), keys, where, slot_scratch(slot),
-                       control_);
-    }
-    result = sums.finish();
-    if (p.group() == 1) break;
-    for (std::int64_t n = 0; n < size; ++n) {
-      total[n] = head == 0 ? result[n] : total[n] + result[n];
-    }
-    result = total;
-  }
-  if (result != nullptr && !control_.cancelled()) {
-    const std::int64_t first = at.sequence.key_row(keys.begin);
-    if (g.d_key.defined()) {
-      kernels_.gradient.write_rows(g.d_key, at.sequence.buffer, at.head, first, count, result,
-                                   key_stride, p.scale);
-    }
-    if (g.d_value.defined()) {
-      kernels_.gradient.write_rows(g.d_value, at.sequence.buffer, at.head, first, count,
-                                   result + count * key_stride, value_stride, p.dropout_factor);
-    }
-  }
+  std::byte* const scratch = slot_scratch(slot);
+  sums_.run(task, {scratch, slot_sums(slot)}, control_,
+            [&](const KeyHead& at, const RowTile& rows, KeyRange keys, const SpanSums& sums) {
+              kernel_.add_span(problem_, with_tangents(at, rows), keys, sums, scratch, control_);
+            });
   progress_.task_done();
 }
-
-// ---- Bias and sinks -----------------------------------------------------------------------------
 
 void TangentPlan::run_bias(std::int64_t task, int slot) {
   float* const numbers = Scratch(slot_sums(slot)).floats(0);

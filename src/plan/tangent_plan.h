@@ -1,7 +1,5 @@
 // How tangents are done. First tiles of query rows, each over all its keys: what moves in out and
-// LSE, and with that the tangents of d_query. Then, for those of d_key and d_value, columns: one
-// span of keys of one key head, through all query rows. Both make the pairs' numbers anew, so that
-// no task waits for another.
+// LSE. Then, for tangents of gradients, columns (column_sums.h), and the sums beside them.
 #ifndef QKV_PLAN_TANGENT_PLAN_H_
 #define QKV_PLAN_TANGENT_PLAN_H_
 
@@ -12,6 +10,7 @@
 #include "kernels/registry.h"
 #include "parallel/parallel.h"
 #include "plan/bias_sums.h"
+#include "plan/column_sums.h"
 #include "plan/columns.h"
 #include "plan/forward_results.h"
 #include "plan/progress.h"
@@ -44,13 +43,10 @@ class TangentPlan {
   void run_bias(std::int64_t task, int slot);
   void run_sinks();
 
-  bool has_column_results() const {
-    return problem_.gradient.d_key.defined() || problem_.gradient.d_value.defined();
-  }
+  bool has_columns() const;
   GradientTile tile_of(const KeyHead& at, const RowTile& rows) const;
   TangentTile with_tangents(const KeyHead& at, const RowTile& rows) const;
   float* move_forward(const KeyHead& at, const GradientTile& tile, int slot);
-  void move_d_query(const KeyHead& at, const RowTile& rows, int slot);
   std::byte* slot_scratch(int slot) const { return slot_memory_ + slot * slot_bytes_; }
   std::byte* slot_sums(int slot) const { return slot_scratch(slot) + kernel_scratch_bytes_; }
 
@@ -61,6 +57,7 @@ class TangentPlan {
 
   ForwardResults forward_;
   Columns columns_;
+  ColumnSums sums_;
   std::int64_t tasks_ = 0;
   std::size_t kernel_scratch_bytes_ = 0, slot_bytes_ = 0;
   int slots_ = 1;
@@ -69,6 +66,7 @@ class TangentPlan {
   std::unique_ptr<std::byte[]> memory_;
   float *m_ = nullptr, *l_ = nullptr, *lse_ = nullptr, *d_ = nullptr,
         *d_tangent_ = nullptr;  // [rows] each
+  float* shared_ = nullptr;     // of sums_
   std::byte* slot_memory_ = nullptr;
   Control control_;
   std::atomic<bool> predicate_failed_{false};

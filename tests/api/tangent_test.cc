@@ -249,15 +249,15 @@ TEST(Tangents, OfLongSequencesAreTheSameOnAnyNumberOfThreads) {
   for (int kind = 0; kind < 4; ++kind) {
     Problem p({.query_heads = 2,
                .key_heads = kind == 3 ? 1 : 2,
-               .queries = 3000,
-               .keys = 5200,
-               .d_qk = 8,
+               .queries = 1100,
+               .keys = 3200,
+               .d_qk = 5,
                .d_v = 4});
     p.options.causal = kind == 1;
-    if (kind == 2) p.options.window = {.left = 700, .right = 100};
+    if (kind == 2) p.options.window = {.left = 700, .right = 400};
     p.run(on_threads(1));
     const Floats want = p.all();
-    for (int threads : {0, 2, 3, 8}) {
+    for (int threads : {0, 2, 3}) {
       p.forget();
       p.run(on_threads(threads));
       EXPECT_TRUE(same_bits(p.all(), want)) << kind << ", " << threads << " threads";
@@ -365,11 +365,11 @@ TEST(Tangents, OfGradientsHaveNoScoreMod) {
 
 TEST(Tangents, CanBeCancelled) {
   for (int threads : {1, 3}) {
-    Problem p({.query_heads = 3, .queries = 600, .keys = 3000});
+    Problem p({.query_heads = 3, .queries = 300, .keys = 2100});
     std::atomic<bool> cancel{false};
     std::atomic<int> calls{0};
     p.options.mask_mod = [&](const MaskTile&) {
-      if (++calls == 2000) cancel = true;
+      if (++calls == 500) cancel = true;
     };
     ExecutionOptions execution = on_threads(threads);
     execution.cancel = &cancel;

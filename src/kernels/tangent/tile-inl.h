@@ -295,7 +295,7 @@ class TangentWork {
                 sums.gradients + at * kGradientRows);
       return;
     }
-    if (sums.d_query != nullptr && g_.d_bias.defined() && bias_is_full(g_)) {
+    if (g_.d_bias.defined() && bias_is_full(g_)) {
       write_pairs(g_.d_bias, rows_, keys, gradient_moves_);
     }
     if (p_.options.softcap) through_softcap(count, may_hide);
