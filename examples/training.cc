@@ -50,7 +50,7 @@ int main(int argc, char** argv) {
     for (std::size_t n = 0; n < rows.size(); ++n, scores += kDigits) {
       right += std::max_element(scores, scores + kDigits) - scores == backwards[n];
     }
-    std::printf("step %3lld  loss %.4f  %.1f %% right\n", static_cast<long long>(step + 1),
+    std::printf("step %3lld  loss %.4f  %.1f %% right\n", static_cast<long long>(step) + 1,
                 static_cast<double>(*static_cast<const float*>(tape.value(loss).data)),
                 100.0 * right / static_cast<double>(rows.size()));
   }

@@ -242,9 +242,10 @@ std::string svg_page(const std::string& heading, const std::vector<Picture>& pic
       width, height);
   svg += label(width / 2, 28, heading, "middle", 17, " font-weight=\"600\"");
   for (std::size_t n = 0; n < pictures.size(); ++n) {
+    const std::size_t row = n / columns, column = n % columns;
     svg += fmt::format("<g transform=\"translate({:.0f} {:.0f})\">\n",
-                       10 + kWidth * static_cast<double>(n % columns),
-                       kHeading + kHeight * static_cast<double>(n / columns));
+                       10 + kWidth * static_cast<double>(column),
+                       kHeading + kHeight * static_cast<double>(row));
     svg += std::visit([](const auto& picture) { return draw(picture); }, pictures[n]);
     svg += "</g>\n";
   }

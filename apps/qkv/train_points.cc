@@ -192,6 +192,7 @@ void train_points(const TrainRequest& request) {
   options.execution = request.execution;
   const std::int64_t tokens = kBatch * nn::kScenePoints;
   std::vector<PlannedRun> plan;
+  plan.reserve(kSeeds + kRivals.size());
   for (std::uint64_t n = 0; n < kSeeds; ++n) {
     plan.push_back({seed_name(request.seed + n), options.steps, tokens});
   }

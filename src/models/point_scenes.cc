@@ -32,7 +32,8 @@ Places scattered(random::Generator& rng) {  // 12 cells of a grid of 16
   Places places;
   const std::vector<std::int64_t> cells = rng.permutation(16);
   for (std::size_t n = 0; n < kPairs; ++n) {
-    const auto column = static_cast<double>(cells[n] % 4), row = static_cast<double>(cells[n] / 4);
+    const std::int64_t cell_row = cells[n] / 4;
+    const auto column = static_cast<double>(cells[n] % 4), row = static_cast<double>(cell_row);
     const double dx = rng.random(), dy = rng.random();
     places[n] = {(column + 0.25 + 0.5 * dx) / 4, (row + 0.25 + 0.5 * dy) / 4};
   }
@@ -53,7 +54,8 @@ Places clusters(random::Generator& rng) {  // three, of four pairs each
   Places places;
   const double turn = rng.random();
   for (std::size_t n = 0; n < kPairs; ++n) {
-    const double cluster = (static_cast<double>(n / 4) + turn) / 3;
+    const std::size_t number = n / 4;
+    const double cluster = (static_cast<double>(number) + turn) / 3;
     const Place center = around({0.5, 0.5}, 2 * kPi * cluster, 0.3);
     const double quarter = (static_cast<double>(n % 4) + 0.3 * rng.random()) / 4;
     places[n] = around(center, 2 * kPi * quarter, 0.12);

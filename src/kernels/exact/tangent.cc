@@ -260,6 +260,7 @@ class TangentWork {
     for (std::int64_t head = kv * p_.group(); head < (kv + 1) * p_.group(); ++head) {
       const auto at = [&](std::int64_t i) { return Pair{p_, s, head, i, s.position(i), j}; };
       std::vector<PairGradient> pairs;
+      pairs.reserve(static_cast<std::size_t>(s.queries));
       for (std::int64_t i = 0; i < s.queries; ++i) pairs.push_back(gradient(at(i)));
       const auto over_rows = [&](const TensorView& rows, const TensorView& rows_tangent,
                                  Dual PairGradient::* part, bool PairGradient::* takes_part) {
