@@ -36,10 +36,19 @@ QKV_INLINE V select(M m, V yes, V no) {
 }
 QKV_INLINE V zero_where(M m, V x) { return reinterpret_cast<V>(reinterpret_cast<M>(x) & ~m); }
 QKV_INLINE bool all(M m) { return (m[0] & m[1] & m[2] & m[3]) != 0; }
+QKV_INLINE bool any(M m) {
+#ifdef __wasm_simd128__
+  return __builtin_wasm_any_true_v128(m);
+#else
+  std::uint64_t halves[2];
+  std::memcpy(halves, &m, sizeof(halves));
+  return (halves[0] | halves[1]) != 0;
+#endif
+}
 
-// a * b + c rounded once. The product is exact in double; the sum is rounded to odd there, after
-// which rounding to float is right also for subnormal results.
-QKV_INLINE V fma(V a, V b, V c) {
+// a * b + c rounded once: the sum is rounded to odd in double, after which rounding to float is
+// right also for subnormal results. Not inlined: it is long, and seldom needed.
+__attribute__((noinline)) inline V fma_to_odd(V a, V b, V c) {
   const V64 product = __builtin_convertvector(a, V64) * __builtin_convertvector(b, V64);
   const V64 addend = __builtin_convertvector(c, V64);
   const V64 sum = product + addend;
@@ -52,6 +61,21 @@ QKV_INLINE V fma(V a, V b, V c) {
   const M64 opposite = (reinterpret_cast<M64>(error) ^ reinterpret_cast<M64>(sum)) >> 63;
   const M64 step = (opposite | 1) & even & inexact;
   return __builtin_convertvector(reinterpret_cast<V64>(reinterpret_cast<M64>(sum) + step), V);
+}
+
+// The same, fast. The product is exact in double. Rounding the sum to double and then to float is
+// rounding once unless the double lies half way between two floats and is inexact: then
+// its last 29 bits are 1 0...0, or the result is subnormal or 2^-126. (A result of 0 is right: a
+// sum of at most 2^-150 is the product alone, or has all its bits above 2^-197, so it is exact.)
+QKV_INLINE V fma(V a, V b, V c) {
+  const V64 sum = __builtin_convertvector(a, V64) * __builtin_convertvector(b, V64) +
+                  __builtin_convertvector(c, V64);
+  const V rounded = __builtin_convertvector(sum, V);
+  const M last_bits = __builtin_convertvector(reinterpret_cast<M64>(sum), M);
+  const M half_way = (last_bits & 0x1fffffff) == 0x10000000;
+  const M small = (reinterpret_cast<U>(rounded) & 0x7fffffff) - 1 < 0x00800000;
+  if (__builtin_expect(any(half_way | small), 0)) return fma_to_odd(a, b, c);
+  return rounded;
 }
 
 QKV_INLINE V max_number(V x, V bound) { return select(less(bound, x), x, bound); }
