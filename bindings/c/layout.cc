@@ -3,6 +3,7 @@
 
 #include "qkv_gradient.h"
 #include "qkv_learn.h"
+#include "qkv_train.h"
 
 #if UINTPTR_MAX > 0xffffffffu || defined(__wasm32__)
 
@@ -221,5 +222,13 @@ QKV_AT(qkv_score_gradient_tile, gradients, 64, 52);
 QKV_AT(qkv_score_gradient_tile, row_stride, 72, 56);
 QKV_AT(qkv_score_gradient_tile, key_stride, 80, 64);
 QKV_SIZE(qkv_score_gradient_tile, 88, 72);
+
+QKV_AT(qkv_point_evaluation, struct_size, 0, 0);
+QKV_AT(qkv_point_evaluation, reserved, 4, 4);
+QKV_AT(qkv_point_evaluation, accuracy, 8, 8);
+QKV_AT(qkv_point_evaluation, near, 16, 16);
+QKV_AT(qkv_point_evaluation, alike, 32, 32);
+QKV_AT(qkv_point_evaluation, accuracy_without, 48, 48);
+QKV_SIZE(qkv_point_evaluation, 64, 64);
 
 #endif

@@ -13,7 +13,7 @@
 //
 // The C++ headers qkv/*.h say more about each part; docs/arithmetic.md has every rule and number.
 // qkv_gradient.h has gradients; qkv_learn.h what lessons need: steps of a row, positions,
-// saturation.
+// saturation; qkv_train.h a model that learns.
 //
 // Structs. All fields 0 means: everything at its default. The first field of a struct that may grow
 // is its size as the caller knows it: set it with struct_size = sizeof, or by NAME_init(). A

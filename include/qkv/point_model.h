@@ -110,6 +110,7 @@ class PointTraining {
   std::int64_t steps() const { return optimizer_.steps(); }
   float loss() const { return loss_; }  // of the last step's batch, before the step
   Parameters& parameters() { return parameters_; }
+  const Parameters& parameters() const { return parameters_; }
   Optimizer& optimizer() { return optimizer_; }
   const PointModel& model() const { return model_; }
   // Heads cut one by one if `without_heads`.

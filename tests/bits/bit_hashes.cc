@@ -4,21 +4,26 @@
 //
 // First sinusoidal and rotary positions, near and far, and what is turned by them; then the golden
 // problems of `qkv verify`, then random ones like those of the bit suite: one small for three long,
-// each computed in one of the ways of ways.h, by turns. `exact` is the scalar program and knows one
-// way only; all must print the same.
+// each computed in one of the ways of ways.h, by turns; gradients, of half as many random problems;
+// and the parameters of the model of points after some steps of training. `exact` is the scalar
+// program and knows one way only, and no training; all must print the same.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
 #include "golden.h"
 #include "kernels/exact/exact.h"
+#include "kernels/exact/gradient.h"
 #include "plan/rotation.h"
 #include "positions/positions.h"
 #include "positions/relative.h"
 #include "positions/rotary.h"
 #include "qkv/cpu.h"
 #include "qkv/error.h"
+#include "qkv/gradient.h"
+#include "qkv/point_model.h"
 #include "simd/float_environment.h"
+#include "support/random_gradient.h"
 #include "support/random_problem.h"
 #include "support/ways.h"
 
@@ -133,6 +138,37 @@ void print_random(const Kernel& kernel, std::uint64_t seed) {
   print(small ? "small" : "long", seed, fnv1a(random.output_bytes()));
 }
 
+void print_gradient(const Kernel& kernel, std::uint64_t seed) {
+  const bool small = seed % 16 != 15;  // long ones take seconds
+  test::RandomGradient random(seed,
+                              small ? test::small_limits() : test::span_crossing_gradient_limits());
+  const GradientProblem& g = random.gradient();
+  random.clear_outputs();
+  if (kernel.exact) {
+    exact::gradients(g);
+  } else {
+    ExecutionOptions execution;
+    execution.isa = kernel.isa;
+    attention_gradients(g.inputs, g.outputs, g.forward.options, execution);
+  }
+  print("gradient", seed, fnv1a(random.output_bytes()));
+}
+
+// `exact` has no layers: it prints what the portable kernels give.
+void print_training(const Kernel& kernel, std::uint64_t seed, std::int64_t steps) {
+  nn::PointTrainingOptions options;
+  options.seed = seed;
+  options.execution.isa = kernel.exact ? Isa::kPortable : kernel.isa;
+  nn::PointTraining training(options);
+  while (training.steps() < steps) throw_if_error(training.step());
+  std::vector<std::byte> bytes;
+  for (const nn::Parameter& parameter : training.parameters().all()) {
+    const auto* from = parameter.value.data<std::byte>();
+    bytes.insert(bytes.end(), from, from + parameter.value.size() * 4);
+  }
+  print("training", static_cast<std::uint64_t>(steps), fnv1a(bytes));
+}
+
 }  // namespace
 
 // The command's failures, which golden.cc and fill.cc use, without the command.
@@ -164,5 +200,9 @@ int main(int argc, char** argv) {
   for (int seed = 0; seed < std::atoi(argv[2]); ++seed) {
     print_random(kernel, static_cast<std::uint64_t>(seed));
   }
+  for (int seed = 0; seed < std::atoi(argv[2]) / 2; ++seed) {
+    print_gradient(kernel, static_cast<std::uint64_t>(seed));
+  }
+  print_training(kernel, 1, 100);
   return 0;
 }

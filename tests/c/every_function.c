@@ -1,8 +1,9 @@
-// Every function of qkv.h, qkv_learn.h and qkv_positions.h, called from a C program: it returns 0
-// if all of them did what they say.
+// Every function of qkv.h, qkv_learn.h, qkv_positions.h and qkv_train.h, called from a C program:
+// it returns 0 if all of them did what they say.
 #include <math.h>
 #include <qkv_learn.h>
 #include <qkv_positions.h>
+#include <qkv_train.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -437,6 +438,33 @@ static void callbacks(void) {
   qkv_cancel_flag_reset(NULL);
 }
 
+// The model of points learns: in sixty steps the loss falls.
+static void training(void) {
+  static float tokens[QKV_SCENE_POINTS * QKV_SCENE_TOKEN];
+  static float weights[QKV_SCENE_POINTS * QKV_POINT_HEADS * QKV_SCENE_POINTS];
+  int64_t labels[QKV_SCENE_POINTS], near[QKV_SCENE_POINTS], steps = -1, count = 0;
+  CHECK_OK(qkv_point_scenes_fill(1, QKV_SCENES_SCATTERED, 1, tokens, NULL, near, NULL));
+  CHECK(near[near[5]] == 5);
+  qkv_point_training* model = NULL;
+  CHECK_OK(qkv_point_training_create(1, 100, NULL, &model));
+  CHECK_OK(qkv_point_training_step(model, 1));
+  float first = 0, last = 0;
+  CHECK_OK(qkv_point_training_loss(model, &first));
+  CHECK_OK(qkv_point_training_step(model, 59));
+  CHECK_OK(qkv_point_training_loss(model, &last));
+  CHECK_OK(qkv_point_training_steps(model, &steps));
+  CHECK(steps == 60 && last < first && last > 0);
+  CHECK_OK(qkv_point_training_look(model, tokens, 1, weights, labels));
+  CHECK(labels[0] >= 0 && labels[0] < QKV_SCENE_LABELS && weights[0] > 0);
+  qkv_point_evaluation evaluation;
+  qkv_point_evaluation_init(&evaluation);
+  CHECK_OK(qkv_point_training_evaluate(model, 2, QKV_SCENES_RING, 8, 1, &evaluation));
+  CHECK(evaluation.accuracy > 0.1 && evaluation.accuracy < 0.9 && evaluation.near[1] > 0);
+  CHECK_OK(qkv_point_training_read(model, NULL, 0, &count));
+  CHECK(count > 9000);
+  qkv_point_training_destroy(model);
+}
+
 int main(void) {
   CHECK_TEXT(qkv_last_error(), "");
   library_and_machine();
@@ -448,6 +476,7 @@ int main(void) {
   products_and_slopes();
   positions_and_saturation();
   rotary_positions();
+  training();
   random_numbers();
   callbacks();
   printf("%d failures\n", failures);

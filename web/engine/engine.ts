@@ -99,6 +99,46 @@ export interface Generator {
   free(): void;
 }
 
+export const kScenePoints = 24;
+export const kSceneHeads = 2;
+export type SceneLayout = 'scattered' | 'ring' | 'clusters';
+
+/** One scene of points: each has a neighbour, and one elsewhere that is like it. */
+export interface Scene {
+  readonly tokens: Matrix; // [24, 27], x and y first, the bit as -1 or 1 last
+  readonly labels: readonly number[];
+  readonly near: readonly number[]; // which point of the scene
+  readonly alike: readonly number[];
+}
+
+/** What a model makes of a scene. */
+export interface Look {
+  /** Of each head: how much point i (a row) weights point j. */
+  readonly weights: readonly Matrix[];
+  readonly labels: readonly number[];
+}
+
+/** On scenes that it has never seen. */
+export interface Evaluation {
+  readonly accuracy: number;
+  /** Of each head: the mean weight to the near point, and to the one alike. */
+  readonly near: readonly number[];
+  readonly alike: readonly number[];
+}
+
+/** The model of points as a seed draws it, which learns step by step. Call free() when done. */
+export interface Training {
+  step(count: number): void;
+  steps(): number;
+  /** Of the last step's scenes, before that step. */
+  loss(): number;
+  look(scene: Scene): Look;
+  /** On `count` scenes of a seed. */
+  evaluate(seed: number, count: number): Evaluation;
+  parameters(): Float32Array;
+  free(): void;
+}
+
 export interface EngineInfo {
   readonly version: string;
   readonly contract: string; // "A version 1"
@@ -125,7 +165,12 @@ export interface Engine {
   jacobianNorm(weights: Float32Array): number;
   /** Sines and cosines of positions first, first + 1, ...: [count, d]. */
   positions(first: number, count: number, d: number): Matrix;
+  /** How far the sum of all results moves for a step of each score: [queries, keys]. */
+  scoreGradient(query: Matrix, key: Matrix, value: Matrix, options?: AttentionOptions): Matrix;
   generator(seed: number): Generator;
+  scene(seed: number, layout?: SceneLayout): Scene;
+  /** `steps`: of the learning rate's schedule. */
+  training(seed: number, steps: number): Training;
 }
 
 /** A call that the engine refused. The message is one sentence that says why. */

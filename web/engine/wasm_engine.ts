@@ -1,6 +1,7 @@
 // The engine over qkv's C interface in WebAssembly. Offsets of fields are those that
 // bindings/c/layout.cc asserts for wasm32.
 import { CallMemory } from './call_memory.ts';
+import { checked, textAt } from './calls.ts';
 import {
   EngineError,
   matrix,
@@ -11,9 +12,13 @@ import {
   type Generator,
   type Matrix,
   type RowSteps,
+  type Scene,
+  type SceneLayout,
+  type Training,
 } from './engine.ts';
 import type { Module } from './module.ts';
 import { kStepsDescriptionSize, readSteps } from './read_steps.ts';
+import { drawScene, WasmTraining } from './wasm_training.ts';
 
 const kFloat32 = 0;
 const kBool = 4;
@@ -198,15 +203,48 @@ export class WasmEngine implements Engine {
     };
   }
 
+  scoreGradient(query: Matrix, key: Matrix, value: Matrix, options: AttentionOptions = {}): Matrix {
+    return this.call((memory) => {
+      // That of a bias, which is added to the scores: here of zeros.
+      const pairs = [query.rows, key.rows];
+      const bias = memory.take(4 * query.rows * key.rows);
+      const gradient = memory.take(4 * query.rows * key.rows);
+      const one = memory.takeFloats([1]);
+      const inputs = memory.take(44);
+      const forward = this.inputs(memory, query, key, value);
+      memory.bytes(inputs, 20).set(memory.bytes(forward, 20));
+      memory.view().setUint32(inputs, 44, true);
+      const sum = this.tensor(memory, one, kFloat32, [query.rows, value.columns], [0, 0]);
+      memory.view().setUint32(inputs + 20, sum, true);
+      const outputs = memory.take(28);
+      const result = this.tensor(memory, gradient, kFloat32, pairs);
+      memory.view().setUint32(outputs, 28, true);
+      memory.view().setUint32(outputs + 20, result, true);
+      const asked = this.options(memory, query, key, options);
+      const zeros = this.tensor(memory, bias, kFloat32, pairs);
+      memory.view().setUint32(asked + 56, zeros, true);
+      this.check('qkv_attention_gradients', [inputs, outputs, asked, 0]);
+      return matrix(query.rows, key.rows, memory.floats(gradient, query.rows * key.rows));
+    });
+  }
+
+  scene(seed: number, layout: SceneLayout = 'scattered'): Scene {
+    return drawScene(this.module, seed, layout);
+  }
+
+  training(seed: number, steps: number): Training {
+    return new WasmTraining(this.module, seed, steps);
+  }
+
   private readInfo(): EngineInfo {
     return this.call((memory) => {
       const contract = memory.take(40);
       memory.view().setUint32(contract, 40, true);
       this.check('qkv_get_contract', [contract]);
       const view = memory.view();
-      const name = this.text(view.getUint32(contract + 32, true));
+      const name = textAt(this.module, view.getUint32(contract + 32, true));
       return {
-        version: this.text(this.module.functions.qkv_version()),
+        version: textAt(this.module, this.module.functions.qkv_version()),
         contract: `${name} version ${view.getInt32(contract + 4, true)}`,
         block: Number(view.getBigInt64(contract + 8, true)),
         span: Number(view.getBigInt64(contract + 16, true)),
@@ -219,14 +257,7 @@ export class WasmEngine implements Engine {
   }
 
   private check(name: string, args: (number | bigint)[]): void {
-    const status = this.module.functions[name](...args);
-    if (status !== 0)
-      throw new EngineError(status, this.text(this.module.functions.qkv_last_error()));
-  }
-
-  private text(address: number): string {
-    const all = new Uint8Array(this.module.memory.buffer);
-    return new TextDecoder().decode(all.subarray(address, all.indexOf(0, address)));
+    checked(this.module, name, args);
   }
 
   /** `strides`: those of a contiguous tensor, unless given. */
