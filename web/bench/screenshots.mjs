@@ -9,7 +9,7 @@ const browser = await chromium.launch({
   executablePath: process.env.QKV_CHROMIUM ?? '/usr/bin/chromium',
 });
 
-async function take(name, figure, hash, options) {
+async function take(name, figure, hash, options, prepare = async () => {}) {
   const context = await browser.newContext({ offline: true, ...options });
   const page = await context.newPage();
   await page.goto(`${address}#v=1${hash}`);
@@ -22,6 +22,7 @@ async function take(name, figure, hash, options) {
       '.tools { position: static !important } main > section { content-visibility: visible !important }',
   });
   await page.waitForTimeout(1000);
+  await prepare(place, page);
   await place.screenshot({ path: path(`../../docs/images/${name}.png`) });
   await context.close();
 }
@@ -29,6 +30,23 @@ async function take(name, figure, hash, options) {
 const desk = { viewport: { width: 1000, height: 1000 } };
 await take('lesson-light', 'figure', '', { ...desk, colorScheme: 'light' });
 await take('lesson-dark', 'scale-spread', '', { ...desk, colorScheme: 'dark' });
+await take(
+  'lesson-train',
+  'heads-train',
+  '',
+  { ...desk, colorScheme: 'light' },
+  async (place, page) => {
+    await place.getByRole('button', { name: 'Train' }).click();
+    await page.waitForFunction(
+      () => document.querySelector('.train-all').dataset.step >= 500,
+      null,
+      {
+        timeout: 120_000,
+      },
+    );
+    await place.getByRole('button', { name: 'Pause' }).click();
+  },
+);
 const phone = { ...devices['Pixel 7'], deviceScaleFactor: 1.5 };
 await take('lesson-phone', 'figure', '', { ...phone, colorScheme: 'light' });
 await browser.close();

@@ -107,8 +107,9 @@ export type SceneLayout = 'scattered' | 'ring' | 'clusters';
 export interface Scene {
   readonly tokens: Matrix; // [24, 27], x and y first, the bit as -1 or 1 last
   readonly labels: readonly number[];
-  readonly near: readonly number[]; // which point of the scene
-  readonly alike: readonly number[];
+  /** Of each point, which point of the scene is near, and which is like it. */
+  readonly nearOf: readonly number[];
+  readonly alikeOf: readonly number[];
 }
 
 /** What a model makes of a scene. */

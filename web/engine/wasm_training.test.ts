@@ -23,7 +23,7 @@ test('a hundred steps of training leave the bits of the native build', { timeout
 
 test('scenes: the near point is the nearest, the alike one the most alike, the label both', () => {
   for (const layout of ['scattered', 'ring', 'clusters'] as const) {
-    const { tokens, labels, near, alike } = engine.scene(7, layout);
+    const { tokens, labels, nearOf, alikeOf } = engine.scene(7, layout);
     const off = (i: number, j: number, first: number, end: number) =>
       Math.hypot(
         ...rowOf(tokens, i)
@@ -36,9 +36,9 @@ test('scenes: the near point is the nearest, the alike one the most alike, the l
     };
     const bit = (i: number) => (at(tokens, i, 26) > 0 ? 1 : 0);
     labels.forEach((label, i) => {
-      expect(near[i]).toBe(nearest(i, 0, 2));
-      expect(alike[i]).toBe(nearest(i, 18, 26));
-      expect(label).toBe(2 * bit(near[i]) + bit(alike[i]));
+      expect(nearOf[i]).toBe(nearest(i, 0, 2));
+      expect(alikeOf[i]).toBe(nearest(i, 18, 26));
+      expect(label).toBe(2 * bit(nearOf[i]) + bit(alikeOf[i]));
     });
   }
 });
@@ -61,8 +61,8 @@ test('looks and evaluations are what they say, and change nothing', () => {
   const mean = (head: number, to: readonly number[]) =>
     to.reduce((sum, j, i) => sum + at(weights[head], i, j), 0) / 24;
   for (const head of [0, 1]) {
-    expect(near[head]).toBeCloseTo(mean(head, scene.near), 6);
-    expect(alike[head]).toBeCloseTo(mean(head, scene.alike), 6);
+    expect(near[head]).toBeCloseTo(mean(head, scene.nearOf), 6);
+    expect(alike[head]).toBeCloseTo(mean(head, scene.alikeOf), 6);
   }
   expect(training.steps()).toBe(2);
   expect(training.loss()).toBeGreaterThan(0);

@@ -28,11 +28,11 @@ export function drawScene(module: Module, seed: number, layout: SceneLayout): Sc
       tokens,
       ...lists,
     ]);
-    const [labels, near, alike] = lists.map((list) =>
+    const [labels, nearOf, alikeOf] = lists.map((list) =>
       Array.from(memory.longs(list, kScenePoints), Number),
     );
     const values = memory.floats(tokens, kScenePoints * kToken);
-    return { tokens: matrix(kScenePoints, kToken, values), labels, near, alike };
+    return { tokens: matrix(kScenePoints, kToken, values), labels, nearOf, alikeOf };
   });
 }
 

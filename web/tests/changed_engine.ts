@@ -9,8 +9,9 @@ export const kChangedEngine = `
     if (typeof result === 'number') return result + 1000 * ++calls;
     if (ArrayBuffer.isView(result)) return moved(result);
     if (Array.isArray(result)) return result.map(change);
+    if (typeof result === 'function') return (...args) => change(result(...args));
     if (result && typeof result === 'object') {
-      const kept = ['rows', 'columns', 'key', 'live', 'firstKey', 'endKey'];
+      const kept = ['rows', 'columns', 'key', 'live', 'firstKey', 'endKey', 'labels', 'nearOf', 'alikeOf'];
       return Object.fromEntries(Object.entries(result).map(([k, v]) =>
         [k, kept.includes(k) || typeof v === 'boolean' ? v : change(v)]));
     }
@@ -22,7 +23,11 @@ export const kChangedEngine = `
       if (typeof member !== 'function' || name === 'generator') return typeof member === 'function' ? member.bind(target) : member;
       // Weights that were changed are none any more, and the engine refuses them.
       const weights = (row) => row.map((x) => Math.abs(x) % 1);
-      return (...args) => change(member.apply(target, name === 'jacobianNorm' ? args.map(weights) : args));
+      // A training is an object of functions that know it.
+      const own = (result) => name !== 'training' ? result : Object.fromEntries(
+        ['step', 'steps', 'loss', 'look', 'evaluate', 'parameters', 'free'].map((f) => [f, result[f].bind(result)]));
+      return (...args) =>
+        change(own(member.apply(target, name === 'jacobianNorm' ? args.map(weights) : args)));
     },
   });
 `;

@@ -47,8 +47,10 @@ describe('drawings', () => {
       'dot-arrows',
       'figure',
       'scale-spread',
+      'scale-gradient',
       'set-cloud',
       'heads-look',
+      'heads-train',
       'machine-blocks',
     ]) {
       test(`${figure}, ${scheme}`, async () => {

@@ -115,7 +115,7 @@ describe('one head or two', () => {
   test('one looks before the answers are seen', async () => {
     const page = await openLesson();
     const answers = page.locator('#heads .heads-answer');
-    expect(await answers.count()).toBe(3);
+    expect(await answers.count()).toBe(6);
     for (const answer of await answers.all()) {
       expect(await answer.locator('p').isVisible()).toBe(false);
       await answer.locator('summary').press('Enter');

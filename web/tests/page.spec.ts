@@ -12,6 +12,8 @@ test('one file, under 400 kB gzipped, that loads nothing', () => {
   const bytes = readFileSync(kPage);
   expect(gzipSync(bytes, { level: 9 }).length).toBeLessThan(400_000);
   expect(bytes.toString()).not.toMatch(/(src|href)="(?!data:|#)/);
+  const engine = new URL('../../build/wasm/bindings/wasm/engine.wasm', import.meta.url);
+  expect(gzipSync(readFileSync(engine), { level: 9 }).length).toBeLessThan(150_000);
 });
 
 test('every number shown comes from the engine', async () => {

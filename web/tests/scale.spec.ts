@@ -7,6 +7,7 @@ import { axeViolations, numbersOf, openLesson } from './browser.ts';
 const kSpread = '[data-figure="scale-spread"]';
 const kNudge = '[data-figure="scale-nudge"]';
 const kTrend = '[data-figure="scale-trend"]';
+const kGradient = '[data-figure="scale-gradient"]';
 
 /** Until all dots of this size and seed are drawn. */
 async function whole(page: Page, size: number, seed = 0): Promise<void> {
@@ -156,7 +157,7 @@ describe('the nudge', () => {
       const spare = await page
         .locator('#scale .sideways')
         .evaluateAll((boxes) => boxes.map((box) => box.clientWidth - box.scrollWidth));
-      expect(spare.length).toBe(3);
+      expect(spare.length).toBe(4);
       expect(Math.min(...spare), `at ${width}`).toBeGreaterThanOrEqual(0);
       for (const row of [0, 1])
         for (const text of await moved(page, row)) expect(text).toMatch(/^[+−]?0\.\d{7}$/);
@@ -219,4 +220,36 @@ test('a link reopens size, seed and nudges', async () => {
     'Score of token B nudged by +0.3.',
   );
   await page.context().close();
+});
+
+describe('the gradient of the scores', () => {
+  test('dies without dividing, and stays with it', async () => {
+    const page = await openLesson();
+    const lengths = (await numbersOf(page, kGradient)).map(Number);
+    const undivided = lengths.filter((_, n) => n % 2 === 0);
+    const divided = lengths.filter((_, n) => n % 2 === 1);
+    expect(undivided).toHaveLength(10);
+    expect(undivided[0]).toBe(divided[0]); // keys of one number
+    expect(undivided[9]).toBeLessThan(0.4 * undivided[0]);
+    for (const length of divided) expect(Math.abs(length / divided[0] - 1)).toBeLessThan(0.3);
+    // Bars that are too small to be seen aren't drawn.
+    const bars = async (kind: string) =>
+      ((await page.locator(`${kGradient} path.${kind}`).last().getAttribute('d')) ?? '').split('M')
+        .length;
+    expect(await bars('undivided')).toBeLessThan(0.4 * (await bars('divided')));
+    await page.context().close();
+  });
+
+  test('by keyboard: others are drawn, and a link holds them', async () => {
+    const page = await openLesson();
+    const before = await numbersOf(page, kGradient);
+    await page.locator(kGradient).getByRole('button', { name: 'Draw others' }).press('Enter');
+    const after = await numbersOf(page, kGradient);
+    expect(after).not.toEqual(before);
+    await page.waitForFunction(() => location.hash.includes('scale.gradient.seed=1'));
+    const again = await openLesson({ hash: await page.evaluate(() => location.hash) });
+    expect(await numbersOf(again, kGradient)).toEqual(after);
+    await page.context().close();
+    await again.context().close();
+  });
 });

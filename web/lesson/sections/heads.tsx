@@ -11,6 +11,7 @@ import { kMatrices, kOriginal, kPresets, kThings, kTokens, type Matrices } from 
 import { multiHead, tokenMatrix } from './heads_compute.ts';
 import { Costs, kHeadCounts } from './heads_cost.tsx';
 import { Looks, ThingBadge, thingText } from './heads_drawing.tsx';
+import { makeTrain } from './heads_train.tsx';
 import './heads.css';
 
 const kEntries: Range = { min: -9, max: 9, step: 0.01 };
@@ -286,5 +287,6 @@ export function headsSection({ engine, store }: Lesson) {
   return {
     'heads-look': Look,
     'heads-cost': () => <Costs engine={engine} store={store} count={count} />,
+    'heads-train': makeTrain(engine, store),
   };
 }

@@ -2,6 +2,7 @@
 import { number, numbers, oneOf } from '../../ui/fields.ts';
 import type { Lesson } from '../context.ts';
 import { kScale } from '../start/scale.ts';
+import { makeGradient } from './scale_gradient.tsx';
 import { kSeed, kSize, Spread } from './scale_histogram.tsx';
 import { kNudge, kScores, kTokens, Nudge } from './scale_nudge.tsx';
 import { Sampler } from './scale_sampler.ts';
@@ -16,7 +17,9 @@ export function scaleSection({ engine, store }: Lesson) {
   const small = store.field('scale.nudge.small', numbers(3, kScores), kScale.small);
   const nudge = store.field('scale.nudge.by', number(kNudge), 0);
   const which = store.field('scale.nudge.token', oneOf(...kTokens), 'B');
-  const trendSeed = store.field('scale.trend.seed', number({ min: 0, max: 999, step: 1 }), 0);
+  const kDrawn = { min: 0, max: 999, step: 1 };
+  const gradientSeed = store.field('scale.gradient.seed', number(kDrawn), 0);
+  const trendSeed = store.field('scale.trend.seed', number(kDrawn), 0);
 
   return {
     'scale-spread': () => (
@@ -33,5 +36,6 @@ export function scaleSection({ engine, store }: Lesson) {
       />
     ),
     'scale-trend': makeTrend(engine, store, trendSeed),
+    'scale-gradient': makeGradient(engine, store, gradientSeed),
   };
 }
