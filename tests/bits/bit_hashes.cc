@@ -4,7 +4,7 @@
 //
 // First sinusoidal and rotary positions, near and far, and what is turned by them; then the golden
 // problems of `qkv verify`, then random ones like those of the bit suite: one small for three long,
-// each computed in one of the ways of ways.h, by turns; gradients, of half as many random problems;
+// each computed in one of the ways of ways.h, by turns; gradients, of a quarter as many problems;
 // and the parameters of the model of points after some steps of training. `exact` is the scalar
 // program and knows one way only, and no training; all must print the same.
 #include <cstdio>
@@ -200,7 +200,7 @@ int main(int argc, char** argv) {
   for (int seed = 0; seed < std::atoi(argv[2]); ++seed) {
     print_random(kernel, static_cast<std::uint64_t>(seed));
   }
-  for (int seed = 0; seed < std::atoi(argv[2]) / 2; ++seed) {
+  for (int seed = 0; seed < std::atoi(argv[2]) / 4; ++seed) {
     print_gradient(kernel, static_cast<std::uint64_t>(seed));
   }
   print_training(kernel, 1, 100);
