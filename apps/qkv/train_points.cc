@@ -57,9 +57,10 @@ struct HeldOut {
 };
 
 HeldOut held_out_scenes(std::uint64_t seed) {
-  // A stream that no training reads: those have four words of entropy.
-  const std::array<std::uint32_t, 3> entropy = {static_cast<std::uint32_t>(seed),
-                                                static_cast<std::uint32_t>(seed >> 32), 1};
+  // A stream that no training reads: those have four words of entropy, which fewer words are filled
+  // up to with zeros.
+  const std::array<std::uint32_t, 5> entropy = {static_cast<std::uint32_t>(seed),
+                                                static_cast<std::uint32_t>(seed >> 32), 0, 0, 1};
   random::Generator rng(entropy);
   HeldOut scenes;
   check(make_point_scenes(rng, kHeldOut, SceneLayout::kScattered, scenes.scattered));

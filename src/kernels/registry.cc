@@ -7,8 +7,7 @@ namespace qkv {
   AttentionKernel attention_kernel_##name(); \
   GradientKernel gradient_kernel_##name();   \
   LayerKernel layer_kernel_##name();         \
-  MatmulKernel matmul_kernel_##name();       \
-  TangentKernel tangent_kernel_##name();
+  MatmulKernel matmul_kernel_##name();
 #include "kernels/kernels.inc"
 #undef QKV_KERNELS
 
@@ -20,8 +19,7 @@ std::span<const KernelSet> kernel_sets() {
    attention_kernel_##name(),                \
    gradient_kernel_##name(),                 \
    layer_kernel_##name(),                    \
-   matmul_kernel_##name(),                   \
-   tangent_kernel_##name()},
+   matmul_kernel_##name()},
 #include "kernels/kernels.inc"
 #undef QKV_KERNELS
   };

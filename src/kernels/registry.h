@@ -20,11 +20,14 @@ struct KernelSet {
   GradientKernel gradient;
   LayerKernel layers;
   MatmulKernel matmul;
-  TangentKernel tangent;
 };
 
 // The slowest first.
 std::span<const KernelSet> kernel_sets();
+
+// The tangents' kernel of the same instruction set. Apart, in tangent_registry.cc, so that a
+// program without tangents (the page's engine) has none of it.
+TangentKernel tangent_kernel(const KernelSet& kernels);
 
 }  // namespace qkv
 

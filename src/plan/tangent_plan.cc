@@ -52,7 +52,7 @@ TangentPlan::TangentPlan(TangentProblem problem, const ExecutionOptions& executi
     : problem_(std::move(problem)),
       execution_(execution),
       kernels_(kernels),
-      kernel_(kernels.tangent),
+      kernel_(tangent_kernel(kernels)),
       progress_(execution_.progress) {
   control_.cancel = execution.cancel;
   control_.check_block_predicate = execution.check_block_predicate;

@@ -53,7 +53,7 @@ class TangentPlan {
   TangentProblem problem_;
   ExecutionOptions execution_;
   const KernelSet& kernels_;
-  const TangentKernel& kernel_;
+  TangentKernel kernel_;
 
   ForwardResults forward_;
   Columns columns_;
