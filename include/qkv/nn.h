@@ -69,9 +69,10 @@ class Parameters {
 
 // ---- The tape -----------------------------------------------------------------------------------
 
-// A value on a tape; worthless after the tape is cleared.
+// A value on a tape; worthless after the tape is cleared, and refused then, as on another tape.
 struct Var {
   int index = -1;
+  std::uint64_t filling = 0;  // of which tape, since which clear()
   bool defined() const { return index >= 0; }
 };
 
@@ -119,7 +120,9 @@ class Tape {
   Var layer_norm(Var x, Var gain, Var bias, float epsilon = 1e-5f);
   Var rms_norm(Var x, Var gain, float epsilon = 1e-6f);
   // Attention of heads: query [B, Lq, Hq, d], key and value [B, Lk, Hkv, d] to [B, Lq, Hq, d_v].
-  // `bias` [.., Lq, Lk] learns; options.bias must be absent then.
+  // `bias` [.., Lq, Lk] learns; options.bias must be absent then. backward() reads the memory of
+  // options.mask and options.bias again, so it must live until then. Callbacks must not throw: the
+  // tape is built without exceptions.
   Var attention(Var query, Var key, Var value, const AttentionOptions& options, Var bias = {});
   // Rotary positions: heads [B, L, H, d] turned as qkv::rotate() does, by tables [L, r / 2] or
   // [B, L, r / 2] (rotary_tables()).
@@ -138,7 +141,8 @@ class Tape {
   Var cross_entropy(Var logits, std::span<const std::int64_t> targets);
   Var mean_squared_error(Var x, const TensorView& target);
 
-  // Adds dLoss/dparameter to the gradient of every parameter used. Throws the first error.
+  // Adds dLoss/dparameter to the gradient of every parameter used; again if called again, as for
+  // another loss of the same values. Throws the first error.
   void backward(Var loss) {
     run_backward(loss);
     throw_if_error(status_);
@@ -251,7 +255,8 @@ struct HeadSizes {
 
 // Several heads (Vaswani et al. 2017): each has its own W_Q, W_K, W_V, of size d_head x d; the
 // results are joined and multiplied by W_O. Rows h d_head to (h + 1) d_head - 1 of
-// "<name>.query.weight" are W_Q of head h, and so on.
+// "<name>.query.weight" are W_Q of head h, and so on. A call notes what last_query() gives, so no
+// two threads may call one of these at once.
 class MultiHeadAttention {
  public:
   MultiHeadAttention(Parameters& parameters, const std::string& name, const HeadSizes& sizes,
@@ -280,7 +285,7 @@ class MultiHeadAttention {
   Var last_key() const { return last_key_; }
   // The weights of the last call on this tape, [B, Lq, H, Lk]: an n x n table, for looking at small
   // examples. By the engine, as attention to the rows of the unit matrix; options and bias as in
-  // the call.
+  // the call. An error if there was none.
   Var last_weights(Tape& tape, const Extras& extras = {}) const;
   std::int64_t heads() const { return sizes_.heads; }
 
@@ -321,7 +326,7 @@ class CrossBlock {
 
 // ---- Optimisers ---------------------------------------------------------------------------------
 
-// Changes parameters by their gradients.
+// Changes parameters by their gradients; those that were added after it was made, too.
 class Optimizer {
  public:
   virtual ~Optimizer() = default;
@@ -331,10 +336,13 @@ class Optimizer {
   // were made, and named tensors, whose memory is the optimiser's own.
   std::int64_t steps() const { return steps_; }
   void set_steps(std::int64_t steps) { steps_ = steps; }
+  // kOutOfMemory if there is none for those tensors: step() changes nothing then.
+  const Status& status() const { return status_; }
   virtual std::vector<std::pair<std::string, Tensor>> state() const = 0;
 
  protected:
   std::int64_t steps_ = 0;
+  mutable Status status_;
 };
 
 // Adam with decoupled weight decay (Loshchilov and Hutter 2019).
@@ -350,9 +358,11 @@ class AdamW : public Optimizer {
   std::vector<std::pair<std::string, Tensor>> state() const override;
 
  private:
+  bool has_memory() const;  // for every parameter; made if it isn't there
+
   Parameters& parameters_;
   Options options_;
-  std::vector<Tensor> first_, second_;
+  mutable std::vector<Tensor> first_, second_;
 };
 
 // v = momentum v + gradient; value -= learning_rate v.
@@ -364,9 +374,11 @@ class Sgd : public Optimizer {
   std::vector<std::pair<std::string, Tensor>> state() const override;
 
  private:
+  bool has_memory() const;
+
   Parameters& parameters_;
   float momentum_;
-  std::vector<Tensor> velocity_;
+  mutable std::vector<Tensor> velocity_;
 };
 
 // Rises linearly over `warm_up` steps, then falls as half a cosine to `least` at step `steps`.

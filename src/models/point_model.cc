@@ -86,7 +86,7 @@ Status PointTraining::step() {
   loss_ = *static_cast<const float*>(tape_.value(loss).data);
   clip_gradients(parameters_, kMostNorm);
   optimizer_.step(cosine_schedule(steps(), kWarmUp, options_.steps, options_.learning_rate));
-  return {};
+  return optimizer_.status();
 }
 
 Status PointTraining::look(const PointScenes& scenes, std::vector<float>& weights,
@@ -132,7 +132,7 @@ Status PointTraining::evaluate(const PointScenes& scenes, bool without_heads,
   }
   if (!without_heads) return {};
   Tensor& out = parameters_.find("attention.out.weight")->value;
-  const std::int64_t columns = out.extent(1), d_head = columns / heads;
+  const std::int64_t columns = out.extent(1), d_head = columns / std::max<std::int64_t>(1, heads);
   const std::vector<float> kept(out.data<float>(), out.data<float>() + out.size());
   for (std::int64_t h = 0; h < heads; ++h) {
     for (std::int64_t row = 0; row < out.extent(0); ++row) {

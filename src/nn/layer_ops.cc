@@ -83,12 +83,12 @@ Var Tape::embedding(Var table, std::span<const std::int64_t> ids,
                     std::span<const std::int64_t> shape) {
   if (!impl_->usable("embedding", {table})) return {};
   const Tensor& rows = impl_->value(table);
-  std::int64_t size = 1;
-  for (std::int64_t extent : shape) size *= extent;
+  const std::int64_t size = count_of(shape);
   if (rows.rank() != 2 || size != static_cast<std::int64_t>(ids.size()) ||
       shape.size() >= static_cast<std::size_t>(kMaxRank)) {
     return impl_->fail("embedding: table " + shape_string(rows) + " and " +
-                       std::to_string(ids.size()) + " ids in a shape of " + std::to_string(size) +
+                       std::to_string(ids.size()) + " ids in a shape " +
+                       shape_string(TensorView(nullptr, DType::kFloat32, shape)) +
                        " don't fit; pass a table [count, d] and one id a place");
   }
   const std::int64_t count = rows.extent(0), d = rows.extent(1);

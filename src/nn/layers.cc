@@ -186,7 +186,11 @@ Var MultiHeadAttention::operator()(Tape& tape, Var of_query, Var of_key, Var of_
 
 Var MultiHeadAttention::last_weights(Tape& tape, const Extras& extras) const {
   const TensorView key = tape.value(last_key_);
-  if (!key.defined()) return {};
+  if (!key.defined()) {
+    tape.fail(invalid_argument(
+        "last_weights: this attention was not called on the tape since it was cleared; call it"));
+    return {};
+  }
   const std::int64_t keys = key.extents[1];
   std::vector<float> unit(static_cast<std::size_t>(keys * keys));
   for (std::int64_t n = 0; n < keys; ++n) unit[static_cast<std::size_t>(n * (keys + 1))] = 1;

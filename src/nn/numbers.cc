@@ -9,11 +9,12 @@
 namespace qkv::nn {
 namespace {
 
-// How often the numbers of b repeat in a, if its shape is that of a's last dimensions; 0 otherwise.
+// How often the numbers of b repeat in a, if its shape is that of a's last dimensions; -1
+// otherwise.
 std::int64_t repeats(const Tensor& a, const Tensor& b) {
-  if (b.rank() > a.rank()) return 0;
+  if (b.rank() > a.rank()) return -1;
   for (int axis = 0; axis < b.rank(); ++axis) {
-    if (b.extent(axis) != a.extent(axis + a.rank() - b.rank())) return 0;
+    if (b.extent(axis) != a.extent(axis + a.rank() - b.rank())) return -1;
   }
   return b.size() == 0 ? 1 : a.size() / b.size();
 }
@@ -28,7 +29,7 @@ std::string dont_fit(const char* operation, const Tensor& a, const Tensor& b) {
 Var Tape::add(Var a, Var b) {
   if (!impl_->usable("add", {a, b})) return {};
   const std::int64_t times = repeats(impl_->value(a), impl_->value(b));
-  if (times == 0) return impl_->fail(dont_fit("add", impl_->value(a), impl_->value(b)));
+  if (times < 0) return impl_->fail(dont_fit("add", impl_->value(a), impl_->value(b)));
   const FloatEnvironment environment;
   const Var y = impl_->push(impl_->take(shape_of(impl_->value(a))), {a, b});
   if (!y.defined()) return {};
@@ -58,7 +59,7 @@ Var Tape::add(Var a, Var b) {
 Var Tape::multiply(Var a, Var b) {
   if (!impl_->usable("multiply", {a, b})) return {};
   const std::int64_t times = repeats(impl_->value(a), impl_->value(b));
-  if (times == 0) return impl_->fail(dont_fit("multiply", impl_->value(a), impl_->value(b)));
+  if (times < 0) return impl_->fail(dont_fit("multiply", impl_->value(a), impl_->value(b)));
   const FloatEnvironment environment;
   const Var y = impl_->push(impl_->take(shape_of(impl_->value(a))), {a, b});
   if (!y.defined()) return {};
@@ -137,13 +138,12 @@ Var Tape::Impl::apply(const char* name, Var x, void (*function)(const float*, st
 Var Tape::reshape(Var x, std::span<const std::int64_t> shape) {
   if (!impl_->usable("reshape", {x})) return {};
   const Tensor& from = impl_->value(x);
-  std::int64_t size = 1;
-  for (std::int64_t extent : shape) size *= extent;
+  const std::int64_t size = count_of(shape);
   const MutableTensorView view(from.data<float>(), DType::kFloat32, shape);
   if (shape.size() > kMaxRank || size != from.size()) {
     return impl_->fail("reshape: " + shape_string(from) + " has " + std::to_string(from.size()) +
-                       " numbers, " + shape_string(view) + " has " + std::to_string(size) +
-                       "; they must be as many");
+                       " numbers, " + shape_string(view) +
+                       " has not; pass at most 4 extents whose product is that");
   }
   const Var y = impl_->push(Tensor(from.storage(), view), {x});
   impl_->node(y).backward = [impl = impl_.get(), x, y, size]() -> Status {

@@ -6,6 +6,12 @@
 #include "simd/trig.h"
 
 namespace qkv::nn {
+namespace {
+
+// A parameter that could not be had has no tensors.
+std::int64_t numbers_in(const Tensor& x) { return x.defined() ? x.size() : 0; }
+
+}  // namespace
 
 Parameter& Parameters::add(std::string name, std::span<const std::int64_t> shape, bool decays) {
   if (find(name) != nullptr && status_.ok()) {
@@ -15,7 +21,11 @@ Parameter& Parameters::add(std::string name, std::span<const std::int64_t> shape
   added.name = std::move(name);
   added.decays = decays;
   for (Tensor* tensor : {&added.value, &added.gradient}) {
-    if (Status s = allocate(DType::kFloat32, shape, *tensor); !s.ok() && status_.ok()) status_ = s;
+    if (Status s = allocate(DType::kFloat32, shape, *tensor); !s.ok()) {
+      if (status_.ok()) status_ = s;
+      added.value = added.gradient = Tensor();  // both or none
+      break;
+    }
   }
   return added;
 }
@@ -47,36 +57,47 @@ Parameter* Parameters::find(const std::string& name) {
 
 std::int64_t Parameters::count() const {
   std::int64_t count = 0;
-  for (const Parameter& p : all_) count += p.value.size();
+  for (const Parameter& p : all_) count += numbers_in(p.value);
   return count;
 }
 
 void Parameters::clear_gradients() {
-  for (Parameter& p : all_) std::fill_n(p.gradient.data<float>(), p.gradient.size(), 0.0f);
+  for (Parameter& p : all_) std::fill_n(p.gradient.data<float>(), numbers_in(p.gradient), 0.0f);
 }
 
 // ---- Optimisers ---------------------------------------------------------------------------------
 
 namespace {
 
-std::vector<Tensor> zeros_like(const Parameters& parameters) {
-  std::vector<Tensor> all;
-  for (const Parameter& p : parameters.all()) {
-    Tensor& zeros = all.emplace_back();
-    (void)allocate(DType::kFloat32, shape_of(p.value), zeros).ok();
+// One tensor of zeros a parameter, for those that have none yet.
+Status add_zeros(const Parameters& parameters, std::vector<Tensor>& zeros) {
+  const std::deque<Parameter>& all = parameters.all();
+  while (zeros.size() < all.size()) {
+    const Tensor& like = all[zeros.size()].value;
+    Tensor added;
+    if (like.defined()) {
+      if (Status s = allocate(DType::kFloat32, shape_of(like), added); !s.ok()) return s;
+    }
+    zeros.push_back(std::move(added));
   }
-  return all;
+  return {};
 }
 
 }  // namespace
 
 AdamW::AdamW(Parameters& parameters, const Options& options)
-    : parameters_(parameters),
-      options_(options),
-      first_(zeros_like(parameters)),
-      second_(zeros_like(parameters)) {}
+    : parameters_(parameters), options_(options) {
+  has_memory();
+}
+
+bool AdamW::has_memory() const {
+  status_ = add_zeros(parameters_, first_);
+  if (status_.ok()) status_ = add_zeros(parameters_, second_);
+  return status_.ok();
+}
 
 void AdamW::step(float learning_rate) {
+  if (!has_memory()) return;
   const FloatEnvironment environment;
   ++steps_;
   // 1 - beta^steps by repeated products in double.
@@ -95,7 +116,7 @@ void AdamW::step(float learning_rate) {
           *v = second_[n].data<float>();
     const float* g = p.gradient.data<float>();
     const float decay = p.decays ? learning_rate * options_.weight_decay : 0.0f;
-    for (std::int64_t i = 0; i < p.value.size(); ++i) {
+    for (std::int64_t i = 0; i < numbers_in(p.value); ++i) {
       m[i] = beta1 * m[i] + rest1 * g[i];
       v[i] = beta2 * v[i] + rest2 * (g[i] * g[i]);
       const float change = (m[i] * unbias1) / (std::sqrt(v[i] * unbias2) + epsilon);
@@ -107,6 +128,7 @@ void AdamW::step(float learning_rate) {
 
 std::vector<std::pair<std::string, Tensor>> AdamW::state() const {
   std::vector<std::pair<std::string, Tensor>> all;
+  if (!has_memory()) return all;
   std::size_t n = 0;
   for (const Parameter& p : parameters_.all()) {
     all.emplace_back(p.name + ".first", first_[n]);
@@ -116,17 +138,24 @@ std::vector<std::pair<std::string, Tensor>> AdamW::state() const {
   return all;
 }
 
-Sgd::Sgd(Parameters& parameters, float momentum)
-    : parameters_(parameters), momentum_(momentum), velocity_(zeros_like(parameters)) {}
+Sgd::Sgd(Parameters& parameters, float momentum) : parameters_(parameters), momentum_(momentum) {
+  has_memory();
+}
+
+bool Sgd::has_memory() const {
+  status_ = add_zeros(parameters_, velocity_);
+  return status_.ok();
+}
 
 void Sgd::step(float learning_rate) {
+  if (!has_memory()) return;
   const FloatEnvironment environment;
   ++steps_;
   std::size_t n = 0;
   for (Parameter& p : parameters_.all()) {
     float *value = p.value.data<float>(), *v = velocity_[n++].data<float>();
     const float* g = p.gradient.data<float>();
-    for (std::int64_t i = 0; i < p.value.size(); ++i) {
+    for (std::int64_t i = 0; i < numbers_in(p.value); ++i) {
       v[i] = momentum_ * v[i] + g[i];
       value[i] = value[i] - learning_rate * v[i];
     }
@@ -135,6 +164,7 @@ void Sgd::step(float learning_rate) {
 
 std::vector<std::pair<std::string, Tensor>> Sgd::state() const {
   std::vector<std::pair<std::string, Tensor>> all;
+  if (!has_memory()) return all;
   std::size_t n = 0;
   for (const Parameter& p : parameters_.all())
     all.emplace_back(p.name + ".velocity", velocity_[n++]);
@@ -161,7 +191,7 @@ double clip_gradients(Parameters& parameters, double most) {
   double sum = 0;
   for (const Parameter& p : parameters.all()) {
     const float* g = p.gradient.data<float>();
-    for (std::int64_t i = 0; i < p.gradient.size(); ++i) {
+    for (std::int64_t i = 0; i < numbers_in(p.gradient); ++i) {
       sum += static_cast<double>(g[i]) * static_cast<double>(g[i]);
     }
   }
@@ -170,7 +200,7 @@ double clip_gradients(Parameters& parameters, double most) {
   const auto factor = static_cast<float>(most / norm);
   for (Parameter& p : parameters.all()) {
     float* g = p.gradient.data<float>();
-    for (std::int64_t i = 0; i < p.gradient.size(); ++i) g[i] = g[i] * factor;
+    for (std::int64_t i = 0; i < numbers_in(p.gradient); ++i) g[i] = g[i] * factor;
   }
   return norm;
 }

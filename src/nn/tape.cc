@@ -1,16 +1,22 @@
 #include <algorithm>
+#include <atomic>
 
 #include "nn/tape_impl.h"
 #include "plan/isa.h"
+#include "problem/checks.h"
 #include "simd/float_environment.h"
 
 namespace qkv::nn {
 
+void Tape::Impl::begin() {
+  static std::atomic<std::uint64_t> fillings{0};
+  filling = ++fillings;
+  nodes.clear();
+  used = 0;
+}
+
 Tensor Tape::Impl::take(std::span<const std::int64_t> shape) {
-  std::int64_t size = 1;
-  for (std::int64_t extent : shape) {
-    if (__builtin_mul_overflow(size, extent, &size)) size = -1;  // allocate() will say so
-  }
+  const std::int64_t size = count_of(shape);  // -1: allocate() will say why
   if (used == memory.size()) memory.emplace_back();
   Tensor& tensor = memory[used++];
   if (!tensor.defined() || tensor.size() != size) {
@@ -41,13 +47,13 @@ Var Tape::Impl::push(Tensor value, std::initializer_list<Var> inputs) {
   added.value = std::move(value);
   for (Var input : inputs) added.learns = added.learns || learns(input);
   nodes.push_back(std::move(added));
-  return {static_cast<int>(nodes.size()) - 1};
+  return {static_cast<int>(nodes.size()) - 1, filling};
 }
 
 bool Tape::Impl::usable(const char* operation, std::initializer_list<Var> inputs) {
   if (!tape.status().ok()) return false;
   for (Var input : inputs) {
-    if (input.index < 0 || input.index >= static_cast<int>(nodes.size())) {
+    if (!knows(input)) {
       fail(std::string(operation) +
            ": an input is no value of this tape; make it after clear(), on the same tape");
       return false;
@@ -69,18 +75,18 @@ Tape::Tape(const ExecutionOptions& execution) : impl_(std::make_unique<Impl>(*th
 Tape::~Tape() = default;
 
 void Tape::clear() {
-  impl_->nodes.clear();
-  impl_->used = 0;
+  impl_->begin();
   status_ = Status();
 }
 
 Var Tape::constant(const TensorView& values) {
   if (!impl_->usable("constant", {})) return {};
-  if (!values.defined() || values.dtype != DType::kFloat32 || values.rank > kMaxRank) {
+  if (Status s = check_view("constant", values); !s.ok()) return impl_->fail(s);
+  if (!values.defined() || values.dtype != DType::kFloat32) {
     return impl_->fail("constant: " + describe(values) + " is no float32 tensor; pass one");
   }
-  Tensor copy =
-      impl_->take({values.extents.data(), static_cast<std::size_t>(std::max(values.rank, 0))});
+  if (Status s = check_pointer("constant", values); !s.ok()) return impl_->fail(s);
+  Tensor copy = impl_->take({values.extents.data(), static_cast<std::size_t>(values.rank)});
   if (!copy.defined()) return {};
   TensorView from = values;
   while (from.rank < kMaxRank) {
@@ -111,12 +117,12 @@ Var Tape::parameter(Parameter& parameter) {
 }
 
 TensorView Tape::value(Var x) const {
-  if (!status_.ok() || !x.defined() || x.index >= static_cast<int>(impl_->nodes.size())) return {};
+  if (!status_.ok() || !impl_->knows(x)) return {};
   return impl_->node(x).value;
 }
 
 TensorView Tape::gradient(Var x) const {
-  if (!status_.ok() || !x.defined() || x.index >= static_cast<int>(impl_->nodes.size())) return {};
+  if (!status_.ok() || !impl_->knows(x)) return {};
   return impl_->node(x).gradient;
 }
 
@@ -132,9 +138,14 @@ void Tape::run_backward(Var loss) {
     return;
   }
   const FloatEnvironment environment;
+  // What an earlier call left in between would be passed back a second time.
+  for (Impl::Node& node : impl_->nodes) {
+    if (node.parameter != nullptr || !node.gradient.defined()) continue;
+    std::fill_n(node.gradient.data<float>(), node.gradient.size(), 0.0f);
+  }
   float* one = impl_->gradient(loss);
   if (one == nullptr) return;
-  *one = 1.0f;
+  *one = *one + 1.0f;  // the loss may be a parameter
   for (int n = loss.index; n >= 0; --n) {
     Impl::Node& node = impl_->nodes[static_cast<std::size_t>(n)];
     if (!node.backward || !node.gradient.defined()) continue;

@@ -24,7 +24,15 @@ struct Tape::Impl {
     std::function<Status()> backward;
   };
 
-  explicit Impl(Tape& owner, const ExecutionOptions& options) : tape(owner), execution(options) {}
+  explicit Impl(Tape& owner, const ExecutionOptions& options) : tape(owner), execution(options) {
+    begin();
+  }
+
+  // Begins to fill the tape: values made before are no longer known.
+  void begin();
+  bool knows(Var x) const {
+    return x.filling == filling && x.index >= 0 && x.index < static_cast<int>(nodes.size());
+  }
 
   // A row-major float32 tensor of memory that is used again after clear(). Not cleared.
   Tensor take(std::span<const std::int64_t> shape);
@@ -66,10 +74,20 @@ struct Tape::Impl {
 
   Tape& tape;
   ExecutionOptions execution;
+  std::uint64_t filling = 0;  // no two of a program are the same
   std::deque<Node> nodes;
   std::size_t used = 0;  // of memory
   std::vector<Tensor> memory;
 };
+
+// How many numbers a shape has; -1 for a negative extent, or more than an int64 can say.
+inline std::int64_t count_of(std::span<const std::int64_t> shape) {
+  std::int64_t count = 1;
+  for (std::int64_t extent : shape) {
+    if (extent < 0 || __builtin_mul_overflow(count, extent, &count)) return -1;
+  }
+  return count;
+}
 
 // Shapes, for checks and messages.
 inline std::span<const std::int64_t> shape_of(const Tensor& x) {

@@ -110,5 +110,42 @@ TEST(Parameters, HaveNames) {
             "parameters: the name \"bias\" is taken; give another");
 }
 
+// A shape that can't be had is an error in status(), and harmless otherwise.
+TEST(Parameters, WithoutTensorsHarmNothing) {
+  Parameters parameters;
+  random::Generator rng(0);
+  Parameter& none = parameters.add_normal("none", std::vector<std::int64_t>{-3, 2}, 1, rng);
+  Parameter& one = parameters.add("one", std::vector<std::int64_t>{1}, true);
+  EXPECT_EQ(parameters.status().message(),
+            "shape: [-3, 2] has a negative extent; extents are 0 or more");
+  EXPECT_FALSE(none.value.defined() || none.gradient.defined());
+  EXPECT_EQ(parameters.count(), 1);
+  AdamW adam(parameters);
+  Sgd sgd(parameters);
+  parameters.clear_gradients();
+  *one.gradient.data<float>() = 2;
+  EXPECT_EQ(clip_gradients(parameters, 10), 2);
+  adam.step(0);
+  sgd.step(0.5f);
+  EXPECT_EQ(*one.value.data<float>(), -1);
+}
+
+TEST(Optimizers, ChangeParametersAddedLater) {
+  const std::vector<std::int64_t> shape = {1};
+  Parameters parameters;
+  Parameter& first = parameters.add("first", shape, false);
+  AdamW adam(parameters);
+  Sgd sgd(parameters, 0.5f);
+  Parameter& later = parameters.add("later", shape, false);
+  for (Parameter* p : {&first, &later}) *p->gradient.data<float>() = 2;
+  sgd.step(0.5f);
+  EXPECT_EQ(*later.value.data<float>(), -1);
+  adam.step(0.25f);  // its first step is the learning rate, whatever the gradient
+  EXPECT_FLOAT_EQ(*later.value.data<float>(), -1.25f);
+  EXPECT_EQ(*first.value.data<float>(), *later.value.data<float>());
+  EXPECT_EQ(adam.state().size(), 4u);
+  EXPECT_EQ(sgd.state()[1].first, "later.velocity");
+}
+
 }  // namespace
 }  // namespace qkv::nn::test

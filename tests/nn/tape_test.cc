@@ -244,6 +244,8 @@ TEST(Tape, SaysWhatDoesNotFit) {
   random::Generator rng(0);
   const std::int64_t shape[] = {7, 4};
   Parameter& weight = parameters.add_normal("w", shape, 1, rng);
+  Parameters of_layer;
+  constexpr std::int64_t kHuge = std::int64_t{1} << 32;
   const float x[6] = {};
   const std::pair<std::function<void(Tape&)>, const char*> wrong[] = {
       {[&](Tape& t) { t.linear(t.constant({x, {2, 3}}), t.parameter(weight)); },
@@ -269,6 +271,45 @@ TEST(Tape, SaysWhatDoesNotFit) {
        "tokens, pairs], with at most d / 2 pairs"},
       {[&](Tape& t) { t.relative_bias(t.parameter(weight), 2, 2, {true, 8, 16}); },
        "table: float32 [7, 4] does not fit 8 buckets; it must be float32 [8, heads]"},
+      {[&](Tape& t) { t.reshape(t.constant({x, {6}}), Shape{-2, -3}); },
+       "reshape: [6] has 6 numbers, [-2, -3] has not; pass at most 4 extents whose product is "
+       "that"},
+      {[&](Tape& t) { t.reshape(t.constant({x, {6}}), Shape{kHuge, kHuge, 6}); },
+       "reshape: [6] has 6 numbers, [4294967296, 4294967296, 6] has not; pass at most 4 extents "
+       "whose product is that"},
+      {[&](Tape& t) { t.embedding(t.parameter(weight), Shape{2}, Shape{-1, -1}); },
+       "embedding: table [7, 4] and 1 ids in a shape [-1, -1] don't fit; pass a table [count, d] "
+       "and one id a place"},
+      {[&](Tape& t) { t.embedding(t.parameter(weight), Shape{}, Shape{kHuge, kHuge}); },
+       "embedding: table [7, 4] and 0 ids in a shape [4294967296, 4294967296] don't fit; pass a "
+       "table [count, d] and one id a place"},
+      {[&](Tape& t) { t.constant({x, {-2, -3}}); },
+       "constant: shape [-2, -3] has a negative extent; extents are 0 or more"},
+      {[&](Tape& t) { t.constant({x, static_cast<DType>(77), {2}}); },
+       "constant: type 77 is unknown; pass a value of DType"},
+      {[&](Tape& t) { t.constant({nullptr, DType::kFloat32, {2}}); },
+       "constant: null pointer for float32 [2]; pass the address of its first element"},
+      {[&](Tape& t) { t.constant({}); }, "constant: (absent) is no float32 tensor; pass one"},
+      {[&](Tape& t) {
+         const Var old = t.constant({x, {2, 3}});
+         t.clear();
+         t.constant({x, {4}});
+         t.scale(old, 2);
+       },
+       "scale: an input is no value of this tape; make it after clear(), on the same tape"},
+      {[&](Tape& t) {
+         Tape other;
+         t.constant({x, {4}});
+         t.scale(other.constant({x, {2, 3}}), 2);
+       },
+       "scale: an input is no value of this tape; make it after clear(), on the same tape"},
+      {[&](Tape& t) {
+         const MultiHeadAttention layer(of_layer, "a", {4, 2}, rng);
+         layer(t, t.constant({x, {1, 1, 4}}));
+         t.clear();
+         layer.last_weights(t);
+       },
+       "last_weights: this attention was not called on the tape since it was cleared; call it"},
       {[&](Tape& t) { t.gelu({}); },
        "gelu: an input is no value of this tape; make it after clear(), on the same tape"},
       {[&](Tape& t) {
@@ -284,6 +325,42 @@ TEST(Tape, SaysWhatDoesNotFit) {
     EXPECT_EQ(tape.status().message(), message);
     EXPECT_THROW(tape.backward({}), InvalidArgument);  // the first error stays
     EXPECT_EQ(tape.status().message(), message);
+  }
+}
+
+// The gradient of sum of w_i^2 / 3 is 2 w_i / 3: once for each loss that is passed back.
+TEST(Tape, LossesOfOneTapeAddUp) {
+  Parameters parameters;
+  Parameter& weight = parameters.add("w", Shape{3}, true);
+  for (int n = 0; n < 3; ++n) weight.value.data<float>()[n] = static_cast<float>(3 * n);
+  const float* gradient = weight.gradient.data<float>();
+  Tape tape;
+  const float zeros[3] = {};
+  const Var w = tape.parameter(weight);
+  const Var y = tape.scale(w, 1), loss = tape.mean_squared_error(y, {zeros, {3}});
+  for (const float times : {1.0f, 2.0f, 3.0f}) {
+    tape.backward(loss);
+    for (int n = 0; n < 3; ++n) EXPECT_FLOAT_EQ(gradient[n], times * static_cast<float>(2 * n));
+    EXPECT_FLOAT_EQ(static_cast<const float*>(tape.gradient(y).data)[2], 4);
+  }
+  Parameter& number = parameters.add("number", Shape{1}, true);
+  const Var itself = tape.parameter(number);
+  for (const float times : {1.0f, 2.0f}) {
+    tape.backward(itself);
+    EXPECT_EQ(*number.gradient.data<float>(), times);
+  }
+}
+
+TEST(Tape, TakesBatchesWithoutRows) {
+  Parameters parameters;
+  random::Generator rng(0);
+  Parameter& weight = parameters.add_normal("w", Shape{3}, 1, rng);
+  const LearnedPositions positions(parameters, "positions", 5, 3, rng);
+  Tape tape;
+  const Var none = tape.constant({static_cast<const float*>(nullptr), {0, 2, 3}});
+  for (const Var y : {tape.add(none, tape.parameter(weight)),
+                      tape.multiply(none, tape.parameter(weight)), positions(tape, none)}) {
+    EXPECT_EQ(shape_string(tape.value(y)), "[0, 2, 3]") << tape.status().message();
   }
 }
 
