@@ -5,7 +5,6 @@
 #include <array>
 #include <cmath>
 #include <fstream>
-#include <iterator>
 
 #include "command.h"
 #include "terminal.h"
@@ -28,6 +27,7 @@ namespace qkv::app {
 namespace {
 
 constexpr std::size_t kShortest = 4096;
+constexpr std::size_t kLongest = std::size_t{1} << 28;
 
 // Counts of what follows a context of `order` characters.
 class Counts {
@@ -109,9 +109,19 @@ CharacterText split_text(std::string_view text, const std::string& source) {
 
 std::string read_text_file(const std::string& path) {
   std::ifstream stream(path, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
-  if (!stream || stream.bad()) {
+  std::string text;
+  std::array<char, 65536> piece;
+  const bool opened = stream.is_open();
+  while (stream && text.size() <= kLongest) {
+    stream.read(piece.data(), piece.size());
+    text.append(piece.data(), static_cast<std::size_t>(stream.gcount()));
+  }
+  if (!opened || stream.bad()) {
     throw Failure(kFileTrouble, "--text: " + in_quotes(path) + " can't be read; pass a text file");
+  }
+  if (text.size() > kLongest) {
+    throw Failure(kFileTrouble, "--text: " + in_quotes(path) + " has more than " +
+                                    bytes_text(kLongest) + "; pass a part of it");
   }
   return text;
 }

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <limits>
 
+#include "terminal.h"
+
 namespace qkv::app {
 namespace {
 
@@ -23,7 +25,7 @@ const char* colour_of(int number) {
 
 std::string escaped(const std::string& text) {
   std::string result;
-  for (const char c : text) {
+  for (const char c : as_utf8(text)) {
     if (c == '&')
       result += "&amp;";
     else if (c == '<')

@@ -104,6 +104,7 @@ void SequenceRun::step(Curves& curves) {
   nn::clip_gradients(parameters_, kMostNorm);
   optimizer_.step(nn::cosine_schedule(optimizer_.steps(), schedule_.warm_up, schedule_.steps,
                                       schedule_.learning_rate));
+  throw_if_error(optimizer_.status());
   const std::int64_t steps = optimizer_.steps();
   if (watcher_ && (steps % watch_every_ == 0 || steps == schedule_.steps)) watcher_(curves);
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <nlohmann/json.hpp>
 
 namespace qkv::app {
 namespace {
@@ -51,6 +52,12 @@ std::string in_quotes(std::string_view text) {
     return '"' + without_control_characters(text.substr(0, kLongest)) + "...\"";
   }
   return '"' + without_control_characters(text) + '"';
+}
+
+std::string as_utf8(std::string_view text) {
+  using Json = nlohmann::json;
+  const std::string quoted = Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
+  return Json::parse(quoted).get<std::string>();
 }
 
 void print_error(std::string_view message) {

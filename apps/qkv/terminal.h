@@ -22,6 +22,9 @@ std::string bytes_text(std::uint64_t bytes);
 // `text` in one line and in quotes: control characters become '?'.
 std::string in_quotes(std::string_view text);
 
+// `text` with U+FFFD in the place of what isn't UTF-8.
+std::string as_utf8(std::string_view text);
+
 // "qkv: message" on stderr, in one line.
 void print_error(std::string_view message);
 

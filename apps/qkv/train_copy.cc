@@ -175,8 +175,8 @@ void train_copy(const TrainRequest& request) {
       if (layers == 2) worst_of_two = std::min(worst_of_two, score.right);
       const int colour = layers == 2 ? 0 : 1;
       const std::string name = n > 0 ? "" : layers == 2 ? "two layers" : "one layer";
-      right.series.push_back(smoothed(name, of.at("right"), colour, kWatchEvery, 1000));
-      losses.series.push_back(smoothed(name, of.at("loss"), colour));
+      right.series.push_back(smoothed(name, curve_of(of, "right"), colour, kWatchEvery, 1000));
+      losses.series.push_back(smoothed(name, curve_of(of, "loss"), colour));
     }
   }
   report["best_of_one_layer"] = best_of_one;

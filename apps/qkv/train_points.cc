@@ -171,7 +171,7 @@ void train_seed(TrainingFolder& folder, const PointTrainingOptions& options, con
     findings.heads.series.push_back(dot);
   }
   fmt::print("  right {:.1f} %{}\n", 100 * of.accuracy, heads);
-  Series curve = smoothed("", curves.at("loss"), special ? 2 : 1);
+  Series curve = smoothed("", curve_of(curves, "loss"), special ? 2 : 1);
   findings.curves.series.push_back(curve);
   const std::string seed = fmt::format("seed {}", options.seed);
   if (special && findings.scenes.empty()) {

@@ -68,6 +68,7 @@ class SaturationRun : public Trainable {
     }
     nn::clip_gradients(parameters_, 1);
     optimizer_.step(nn::cosine_schedule(optimizer_.steps(), 20, steps_, 0.3f));
+    throw_if_error(optimizer_.status());
   }
 
   // Mean entropy (nats) and norm of the softmax's Jacobian of the weights, the norm of the loss's
@@ -211,7 +212,9 @@ void train_saturation(const TrainRequest& request) {
       SaturationRun run(d_k, divided, steps, request.seed, request.execution);
       const Curves of = folder.train(run);
       const SaturationRun::State end = run.state();
-      const auto first = [&](const char* curve) { return static_cast<double>(of.at(curve)[0]); };
+      const auto first = [&](const char* curve) {
+        return static_cast<double>(curve_of(of, curve)[0]);
+      };
       report["runs"].push_back({{"d_k", d_k},
                                 {"divided", divided},
                                 {"parameters", run.parameters().count()},
@@ -230,7 +233,8 @@ void train_saturation(const TrainRequest& request) {
       add_point(start, divided, d_k, first("gradient of scores"));
       for (std::size_t n = 0; n < charts.size(); ++n) {
         const double every = n >= 1 && n <= 3 ? kWatchEvery : 1;
-        Series series = smoothed(fmt::format("{}", d_k), of.at(kCurves[n]), colour, every, 60);
+        Series series =
+            smoothed(fmt::format("{}", d_k), curve_of(of, kCurves[n]), colour, every, 60);
         (divided ? charts[n].divided : charts[n].plain).series.push_back(series);
       }
     }

@@ -9,6 +9,7 @@
 #include "plot.h"
 #include "qkv/attention.h"
 #include "sequence_model.h"
+#include "terminal.h"
 #include "training.h"
 
 namespace qkv::app {
@@ -220,7 +221,7 @@ void train_text(const TrainRequest& request) {
                  {"bits_a_character", loss / std::log(2.0)},
                  {"below_trigram", loss < trigram},
                  {"heads", Json::array()},
-                 {"sample", written}};
+                 {"sample", as_utf8(written)}};
     for (const HeadScore& head : heads) {
       json["heads"].push_back({{"layer", head.layer + 1},
                                {"head", head.head + 1},
@@ -231,11 +232,11 @@ void train_text(const TrainRequest& request) {
     fmt::print("  held out: {:.3f} nats a character; a trigram model {:.3f}\n", loss, trigram);
     const int colour = positions ? 0 : 1;
     const std::string words = positions ? "with positions" : "without positions";
-    learning.series.push_back(smoothed(words, of.at("loss"), colour));
-    Series held_out = smoothed(words, of.at("held out"), colour, kWatchEvery, 1000);
+    learning.series.push_back(smoothed(words, curve_of(of, "loss"), colour));
+    Series held_out = smoothed(words, curve_of(of, "held out"), colour, kWatchEvery, 1000);
     curves.series.push_back(held_out);
     if (!positions) continue;
-    fmt::print("  it writes: {}\n", written.substr(0, 200));
+    fmt::print("  it writes: {}\n", in_quotes(as_utf8(written.substr(0, 150))));
     const auto best = [&](double HeadScore::* kind) {
       return *std::ranges::max_element(heads, {}, kind);
     };

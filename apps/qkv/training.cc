@@ -18,6 +18,7 @@ namespace qkv::app {
 namespace {
 
 constexpr std::chrono::seconds kCheckpointInterval{10};
+constexpr const char* kBeside = ".tmp";  // ends the name of a text until it is whole
 
 Tensor to_tensor(const std::vector<float>& numbers) {
   Tensor tensor;
@@ -34,6 +35,24 @@ std::vector<float> to_numbers(const std::string& file, const std::string& name,
                                     ", no list of float32; start anew in another folder");
   }
   return {tensor.data<float>(), tensor.data<float>() + tensor.size()};
+}
+
+bool exists(const std::string& file) {
+  std::error_code error;
+  const bool found = std::filesystem::exists(file, error);
+  if (!error) return found;
+  throw Failure(kFileTrouble, in_quotes(file) + ": can't be looked at (" + error.message() +
+                                  "); pass another --out");
+}
+
+// Has a resumed run as many losses as steps?
+void check_losses(const std::string& file, Curves& curves, std::int64_t steps, std::int64_t most) {
+  const auto losses = static_cast<std::int64_t>(curves["loss"].size());
+  if (losses == steps && steps <= most) return;
+  throw Failure(kFileTrouble,
+                fmt::format("{}: {} losses of {} steps in a run of {}; it was changed, so start "
+                            "anew in another folder",
+                            in_quotes(file), losses, steps, most));
 }
 
 Failure mismatch(const std::string& place, const std::string& found, const std::string& wanted) {
@@ -76,15 +95,26 @@ std::string TrainingFolder::identity(const PlannedRun& run) const {
 void TrainingFolder::claim() const {
   const std::string file = path("settings.txt");
   std::error_code error;
-  const std::filesystem::directory_iterator entries(request_.out, error);
-  if (entries == std::filesystem::directory_iterator()) {
+  std::string other;
+  std::filesystem::directory_iterator entry(request_.out, error);
+  for (const std::filesystem::directory_iterator end; !error && entry != end;
+       entry.increment(error)) {
+    other = entry->path().filename().string();
+    // Of a run that was killed before it had claimed the folder.
+    if (!other.starts_with("settings.txt.") || !other.ends_with(kBeside)) break;
+    other.clear();
+  }
+  if (error) {
+    throw Failure(kFileTrouble, "--out: " + in_quotes(request_.out) + " can't be read (" +
+                                    error.message() + "); pass another");
+  }
+  if (other.empty()) {
     write_text("settings.txt", settings() + "\n");
     return;
   }
   if (!request_.resume) {
     throw Failure(kFileTrouble, "--out: " + in_quotes(request_.out) +
-                                    " has files already, such as " +
-                                    in_quotes(entries->path().filename().string()) +
+                                    " has files already, such as " + in_quotes(other) +
                                     "; go on with them by --resume, or pass an empty folder");
   }
   std::ifstream stream(file);
@@ -96,7 +126,7 @@ void TrainingFolder::claim() const {
 
 bool TrainingFolder::finished(const PlannedRun& run, Trainable& model, Curves& curves) const {
   const std::string weights = path(run.name + ".safetensors"), numbers = path(run.name + ".npz");
-  if (!std::filesystem::exists(weights)) return false;
+  if (!exists(weights)) return false;
   io::Reader reader;
   check(io::Reader::open(weights, reader));
   const auto found = reader.metadata().find("training");
@@ -111,18 +141,20 @@ bool TrainingFolder::finished(const PlannedRun& run, Trainable& model, Curves& c
     check(archive.read(array.name, tensor));
     curves[array.name] = to_numbers(numbers, array.name, tensor);
   }
+  check_losses(numbers, curves, run.steps, run.steps);
   return true;
 }
 
 void TrainingFolder::begin(const PlannedRun& run, Trainable& model, Curves& curves) const {
   const std::string file = path(run.name + ".checkpoint.safetensors");
-  if (!std::filesystem::exists(file)) return;
+  if (!exists(file)) return;
   nn::TrainingState state;
   check(nn::load_checkpoint(file, model.parameters(), model.optimizer(), state));
   if (state.metadata["training"] != identity(run)) {
     throw mismatch(file, state.metadata["training"], identity(run));
   }
   for (const auto& [name, tensor] : state.tensors) curves[name] = to_numbers(file, name, tensor);
+  check_losses(file, curves, model.optimizer().steps(), run.steps);
 }
 
 void TrainingFolder::save_checkpoint(const PlannedRun& run, Trainable& model,
@@ -151,6 +183,19 @@ void TrainingFolder::finish(const PlannedRun& run, Trainable& model, const Curve
   check(nn::save_parameters(path(run.name + ".safetensors"), model.parameters(), options));
   std::error_code ignored;
   std::filesystem::remove(path(run.name + ".checkpoint.safetensors"), ignored);
+}
+
+Failure TrainingFolder::interrupted(const PlannedRun& run, Trainable& model,
+                                    const Curves& curves) const {
+  std::string next = "go on by the same command with --resume";
+  try {
+    save_checkpoint(run, model, curves);
+  } catch (const std::exception& error) {
+    next = std::string("its checkpoint could not be saved: ") + error.what();
+  }
+  if (terminal_) (void)std::fputs("\r\x1b[K", stderr);
+  return {interrupt_exit_code(), fmt::format("interrupted at step {} of {}; {}",
+                                             model.optimizer().steps(), run.name, next)};
 }
 
 void TrainingFolder::show_progress(const PlannedRun& run, std::int64_t step, float loss) {
@@ -197,15 +242,9 @@ Curves TrainingFolder::train(Trainable& model) {
     const bool stop = cancel_.flag()->load();
     if (!stop && now < saved + kCheckpointInterval) continue;
     if (model.optimizer().steps() == run.steps && !stop) break;
+    if (stop) throw interrupted(run, model, curves);
     save_checkpoint(run, model, curves);
     saved = now;
-    if (stop) {
-      if (terminal_) (void)std::fputs("\r\x1b[K", stderr);
-      throw Failure(
-          interrupt_exit_code(),
-          fmt::format("interrupted at step {} of {}; go on by the same command with --resume",
-                      model.optimizer().steps(), run.name));
-    }
   }
   finish(run, model, curves);
   const double seconds = seconds_ - seconds_before;
@@ -215,23 +254,33 @@ Curves TrainingFolder::train(Trainable& model) {
 }
 
 void TrainingFolder::write_text(const std::string& name, const std::string& text) const {
-  const std::string target = path(name), beside = target + ".tmp";
+  // Two runs in one folder write the same text, each in a file of its own.
+  const std::string target = path(name),
+                    beside = fmt::format("{}.{}{}", target, ::getpid(), kBeside);
   std::FILE* const file = std::fopen(beside.c_str(), "wb");
   const bool written =
       file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size();
   const bool closed = file != nullptr && std::fclose(file) == 0;
-  std::error_code error;
-  if (written && closed) std::filesystem::rename(beside, target, error);
-  if (!written || !closed || error) {
-    throw Failure(kFileTrouble, in_quotes(target) + ": can't be written (" + std::strerror(errno) +
-                                    "); free space, or pass another --out");
-  }
+  const bool whole = written && closed && std::rename(beside.c_str(), target.c_str()) == 0;
+  const std::string why = std::strerror(errno);
+  if (whole) return;
+  std::error_code ignored;
+  if (file != nullptr) std::filesystem::remove(beside, ignored);
+  throw Failure(kFileTrouble, in_quotes(target) + ": can't be written (" + why +
+                                  "); free space, or pass another --out");
 }
 
 void TrainingFolder::write_report(const Json& report) const {
   write_text("report.json", report.dump(2) + "\n");
   fmt::print("\nIn {}: report.json, weights (*.safetensors), curves (*.npz), plots (*.svg)\n",
-             request_.out);
+             in_quotes(request_.out));
+}
+
+const std::vector<float>& curve_of(const Curves& curves, const std::string& name) {
+  const auto found = curves.find(name);
+  if (found != curves.end() && !found->second.empty()) return found->second;
+  throw Failure(kFileTrouble, "--resume: the folder has no curve " + in_quotes(name) +
+                                  "; it was changed, so start anew in another one");
 }
 
 std::string short_number(double number) { return fmt::format("{:.4g}", number); }

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "command.h"
 #include "interrupt.h"
 #include "qkv/nn.h"
 #include "qkv/options.h"
@@ -31,6 +32,8 @@ struct TrainRequest {
 
 // What a run has measured, by name: numbers in the order they came.
 using Curves = std::map<std::string, std::vector<float>>;
+// One of them. Throws a Failure if a resumed run has none of that name.
+const std::vector<float>& curve_of(const Curves& curves, const std::string& name);
 
 // A model that learns. Step n must be a function of n and of what was learned before, and of
 // nothing else, so that a run can go on from a checkpoint.
@@ -75,6 +78,8 @@ class TrainingFolder {
   void begin(const PlannedRun& run, Trainable& model, Curves& curves) const;
   void save_checkpoint(const PlannedRun& run, Trainable& model, const Curves& curves) const;
   void finish(const PlannedRun& run, Trainable& model, const Curves& curves) const;
+  // Saves what there is; what to tell whoever stopped the run.
+  Failure interrupted(const PlannedRun& run, Trainable& model, const Curves& curves) const;
   void show_progress(const PlannedRun& run, std::int64_t step, float loss);
   std::string settings() const;  // of the training: what must agree to go on with it
   std::string identity(const PlannedRun& run) const;

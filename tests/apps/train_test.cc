@@ -10,6 +10,7 @@
 #include "plot.h"
 #include "qkv/cpu.h"
 #include "run_command.h"
+#include "terminal.h"
 
 namespace qkv::app {
 namespace {
@@ -118,11 +119,53 @@ TEST(Train, RefusesWhatDoesntFit) {
   expect_failure(run(scratch, {"train", "points", "--seed", "-1"}), 2, {"--seed", "negative"});
   expect_failure(run(scratch, {"train", "points", "--text", "x"}), 2, {"--text"});
   expect_failure(run(scratch, {"train", "text", "--text", "none.txt"}), 4, {"none.txt"});
+  expect_failure(run(scratch, {"train", "text", "--text", "c"}), 4, {"--text", "can't be read"});
   std::ofstream(scratch / "short.txt") << "too short";
   expect_failure(run(scratch, {"train", "text", "--text", "short.txt"}), 2, {"9 bytes"});
   std::ofstream(scratch / "file") << "x";
   expect_failure(run(scratch, {"train", "points", "--out", "file"}), 4, {"--out", "file"});
   EXPECT_THAT(scratch.names(), ElementsAre("c", "file", "short.txt"));
+}
+
+TEST(Train, AnyBytesAreAText) {
+  const Scratch scratch;
+  std::string text = "\xf0\x9f\x90\xa2\xc3";
+  for (int n = 0; n < 5000; ++n) text += static_cast<char>(n * n % 256);
+  std::ofstream(scratch / "bytes.txt", std::ios::binary) << text;
+  const Result result =
+      run(scratch, {"train", "text", "--text", "bytes.txt", "--steps", "1", "--out", "o\x1b[1m"});
+  expect_success(result);
+  EXPECT_THAT(result.out, Not(HasSubstr("\x1b")));
+  EXPECT_EQ(parsed(read_text(scratch / "o\x1b[1m/report.json"))["models"].size(), 2u);
+  const std::string svg = read_text(scratch / "o\x1b[1m/text.svg");
+  EXPECT_EQ(as_utf8(svg), svg);
+}
+
+TEST(Train, AFolderItCouldNotClaimIsFreeLater) {
+  const Scratch scratch;
+  std::filesystem::create_directory(scratch / "c");
+  std::ofstream(scratch / "c/settings.txt.123.tmp") << "cop";  // killed while it wrote
+  expect_success(run(scratch, {"train", "copy", "--steps", "1", "--out", "c"}));
+}
+
+TEST(Train, ResumingSeesWhatWasChanged) {
+  const Scratch scratch;
+  expect_success(run(scratch, {"train", "copy", "--steps", "2", "--out", "c"}));
+  const std::string curves = scratch / "c/one-layer-seed-0.npz";
+  const auto resume = [&] {
+    return run(scratch, {"train", "copy", "--steps", "2", "--out", "c", "--resume"});
+  };
+  write_arrays(curves, {{"loss", tensor<float>({2}, {1, 2})}});
+  const Result without = resume();  // says so after the run's own line
+  EXPECT_EQ(without.code, 4);
+  EXPECT_THAT(without.err, HasSubstr("no curve \"right\"; it was changed"));
+  write_arrays(curves,
+               {{"loss", tensor<float>({3}, {1, 2, 3})}, {"right", tensor<float>({1}, {1})}});
+  expect_failure(resume(), 4, {"one-layer-seed-0.npz", "3 losses of 2 steps", "changed"});
+  std::filesystem::remove(scratch / "c/one-layer-seed-0.safetensors");
+  std::filesystem::create_symlink("one-layer-seed-0.safetensors",
+                                  scratch / "c/one-layer-seed-0.safetensors");
+  expect_failure(resume(), 4, {"one-layer-seed-0.safetensors", "can't be looked at"});
 }
 
 TEST(CharacterText, TrigramLossIsWittenAndBells) {
