@@ -1,11 +1,13 @@
 #include "qkv/gradient.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "api/callbacks.h"
 #include "api/gradient.h"
 #include "plan/gradient_plan.h"
+#include "problem/checks.h"
 
 namespace qkv {
 
@@ -52,10 +54,12 @@ void attention_gradients(const GradientInputs& inputs, const GradientOutputs& ou
 
 AttentionGradients zero_gradients(const GradientInputs& inputs) {
   AttentionGradients gradients;
-  const std::pair<const TensorView*, Tensor*> all[] = {{&inputs.query, &gradients.d_query},
-                                                       {&inputs.key, &gradients.d_key},
-                                                       {&inputs.value, &gradients.d_value}};
-  for (const auto& [like, tensor] : all) {
+  const std::tuple<const char*, const TensorView*, Tensor*> all[] = {
+      {"query", &inputs.query, &gradients.d_query},
+      {"key", &inputs.key, &gradients.d_key},
+      {"value", &inputs.value, &gradients.d_value}};
+  for (const auto& [name, like, tensor] : all) {
+    throw_if_error(check_view(name, *like));
     const std::span<const std::int64_t> shape(
         like->extents.data(), static_cast<std::size_t>(std::clamp(like->rank, 0, kMaxRank)));
     throw_if_error(allocate(like->dtype, shape, *tensor));

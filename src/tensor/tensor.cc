@@ -61,6 +61,10 @@ std::string describe(const TensorView& view) {
 
 Status allocate(DType dtype, std::span<const std::int64_t> shape, Tensor& tensor) {
   MutableTensorView view(nullptr, dtype, shape);
+  if (dtype > DType::kInt64) {
+    return invalid_argument("dtype: type " + std::to_string(static_cast<int>(dtype)) +
+                            " is unknown; pass a value of DType");
+  }
   if (view.rank > kMaxRank) {
     return invalid_argument("shape: rank " + std::to_string(view.rank) +
                             " is too large; a tensor has at most 4 dimensions");

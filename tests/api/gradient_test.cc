@@ -242,6 +242,26 @@ TEST(Gradients, TakeAWorkspaceOfTheCallers) {
   EXPECT_THROW(plan.run(std::span(workspace).first(100)), InvalidArgument);
 }
 
+// Results are made in the shape and type of each input, so those are checked before.
+TEST(Gradients, ThatAreReturnedNameTheInputThatIsWrong) {
+  const float x[8] = {};
+  GradientInputs in;
+  in.query = in.key = in.value = TensorView(x, {2, 4});
+  const auto message = [&] {
+    try {
+      attention_gradients(in);
+    } catch (const InvalidArgument& error) {
+      return std::string(error.what());
+    }
+    return std::string("no error");
+  };
+  in.query.dtype = static_cast<DType>(99);
+  EXPECT_EQ(message(), "query: type 99 is unknown; pass a value of DType");
+  in.query.dtype = DType::kFloat32;
+  in.value.extents[0] = -2;
+  EXPECT_EQ(message(), "value: shape [-2, 4] has a negative extent; extents are 0 or more");
+}
+
 TEST(Gradients, CanBeCancelledAndRunAgain) {
   for (int threads : {1, 3}) {
     Problem p({.query_heads = 3, .queries = 600, .keys = 3000});

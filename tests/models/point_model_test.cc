@@ -115,6 +115,16 @@ TEST(PointTraining, LearnsToLookNearAndAtWhatIsAlike) {
 }
 
 // Points in another order give the answers in that order.
+TEST(PointTraining, WithoutHeadsHasNoneToMeasure) {
+  PointTrainingOptions options;
+  options.model.heads = 0;
+  PointTraining training(options);
+  PointEvaluation evaluation;
+  const PointScenes scenes = scenes_of(SceneLayout::kScattered, 2);
+  ASSERT_TRUE(training.evaluate(scenes, true, evaluation).ok());
+  EXPECT_TRUE(evaluation.heads.empty());
+}
+
 TEST(PointModel, IsPermutationEquivariant) {
   PointTrainingOptions options;
   PointTraining training(options);

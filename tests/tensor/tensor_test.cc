@@ -220,6 +220,9 @@ TEST(Allocate, RefusesWhatCanNotBe) {
     }
     EXPECT_FALSE(tensor.defined());
   }
+  Tensor tensor;
+  EXPECT_EQ(allocate(static_cast<DType>(99), Shape{2}, tensor).message(),
+            "dtype: type 99 is unknown; pass a value of DType");
 }
 
 TEST(Allocate, SaysIfMemoryIsShort) {
