@@ -1,5 +1,8 @@
 #include "qkv/positions.h"
 
+#include <new>
+#include <string>
+
 #include "api/callbacks.h"
 #include "plan/rotation.h"
 #include "positions/positions.h"
@@ -18,11 +21,19 @@ void run(const Rotation& rotation, const ExecutionOptions& execution) {
   throw_if_error(status);
 }
 
+std::vector<double> numbers(std::int64_t count) {
+  try {
+    return std::vector<double>(static_cast<std::size_t>(count));
+  } catch (const std::bad_alloc&) {
+    throw OutOfMemory("no memory for " + std::to_string(count) + " frequencies");
+  }
+}
+
 }  // namespace
 
 std::vector<double> sinusoidal_frequencies(std::int64_t d, double base) {
   throw_if_error(check_frequencies(d, base));
-  std::vector<double> frequencies(static_cast<std::size_t>(d / 2 + d % 2));
+  std::vector<double> frequencies = numbers(d / 2 + d % 2);
   throw_if_error(fill_frequencies(d, base, frequencies));
   return frequencies;
 }
@@ -44,7 +55,7 @@ Tensor sinusoidal_positions(std::int64_t first, std::int64_t count, std::int64_t
 RotaryFrequencies rotary_frequencies(std::int64_t r, const RotaryOptions& options) {
   throw_if_error(check_rotary(r, options));
   RotaryFrequencies frequencies;
-  frequencies.values.resize(static_cast<std::size_t>(r / 2));
+  frequencies.values = numbers(r / 2);
   throw_if_error(fill_rotary_frequencies(r, options, frequencies.values, frequencies.magnitude));
   return frequencies;
 }

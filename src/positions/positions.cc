@@ -123,7 +123,7 @@ Status fill_sinusoidal_positions(std::int64_t first, double base, const MutableT
   if (Status s = check_matrix(out); !s.ok()) return s;
   const std::int64_t count = out.extents[0], d = out.extents[1];
   if (Status s = check_frequencies(d, base); !s.ok()) return s;
-  if (first < -kMaxWhole || first > kMaxWhole - count) {
+  if (first < -kMaxWhole || first > kMaxWhole - std::max<std::int64_t>(count, 1) + 1) {
     return invalid_argument("first: " + std::to_string(count) + " positions from " +
                             std::to_string(first) +
                             " on are not all exact in double; stay between -2^53 and 2^53");

@@ -138,7 +138,15 @@ TEST(Positions, RefuseWhatHasNoMeaning) {
     expect_refused([&] { sinusoidal_positions(0, 1, 8, base); }, "base: ");
   }
   expect_refused([&] { sinusoidal_positions(0, -1, 8); }, "-1");
-  expect_refused([&] { sinusoidal_positions(kWhole, 1, 8); }, "first: ");
+  expect_refused([&] { sinusoidal_positions(kWhole, 2, 8); }, "first: ");
+  expect_refused([&] { sinusoidal_positions(kWhole + 1, 1, 8); }, "first: ");
+  // Both ends are positions, as of rotary ones.
+  const Tensor last = sinusoidal_positions(kWhole, 1, 2),
+               least = sinusoidal_positions(-kWhole, 1, 2);
+  EXPECT_EQ(last.data<float>()[0], -least.data<float>()[0]);
+  EXPECT_EQ(last.data<float>()[1], least.data<float>()[1]);
+  EXPECT_THROW(sinusoidal_frequencies(kWhole), OutOfMemory);
+  EXPECT_THROW(rotary_frequencies(kWhole), OutOfMemory);
   expect_refused([&] { sinusoidal_positions(-kWhole - 1, 1, 8); }, "first: ");
   EXPECT_EQ(sinusoidal_positions(kWhole - 1, 1, 8).size(), 8);
 
