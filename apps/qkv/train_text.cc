@@ -230,6 +230,10 @@ void train_text(const TrainRequest& request) {
     }
     report["models"].push_back(json);
     fmt::print("  held out: {:.3f} nats a character; a trigram model {:.3f}\n", loss, trigram);
+    for (const HeadScore& head : heads) {
+      fmt::print("  layer {} head {}: {:.2f} on the character before, induction {:.2f}\n",
+                 head.layer + 1, head.head + 1, head.previous, head.induction);
+    }
     const int colour = positions ? 0 : 1;
     const std::string words = positions ? "with positions" : "without positions";
     learning.series.push_back(smoothed(words, curve_of(of, "loss"), colour));
