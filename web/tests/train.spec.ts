@@ -141,6 +141,13 @@ test('by keyboard: steps, points, and the seed by undo', async () => {
   await page.context().close();
 });
 
+test('after the last seed comes the first', async () => {
+  const page = await openLesson({ hash: '#v=1&heads.train.seed=9999' });
+  await button(page, 'Next seed').press('Enter');
+  expect(await figure(page).locator('.train-all').getAttribute('data-seed')).toBe('0');
+  await page.context().close();
+});
+
 test('by touch: a tap chooses a point, and a link holds it', async () => {
   const page = await openLesson({ touch: true, width: 390, height: 800 });
   const drawing = figure(page).getByRole('img', { name: /^Head 1/ });

@@ -99,7 +99,7 @@ export function makeTrain(engine: Engine, store: Store) {
               onCommit={(joins) => store.commit(seed.key, joins)}
             />
           </label>
-          <button type="button" onClick={() => begin((seed.value + 1) % kSeed.max, running)}>
+          <button type="button" onClick={() => begin((seed.value + 1) % (kSeed.max + 1), running)}>
             {t('heads.train-new-seed')}
           </button>
           <button type="button" onClick={() => begin(kTrain.stuck, true)}>
@@ -212,6 +212,7 @@ export function makeTrain(engine: Engine, store: Store) {
             <strong>{t('heads.train-step', { step: short(step, 0), steps })}</strong>{' '}
             {t('heads.train-right')} <Num value={last.accuracy} text={percent(last.accuracy)} />.{' '}
             <span class="train-finding">{finding(step, last)}</span>
+            {trainer.over && ` ${t('heads.train-over')}`}
           </p>
           <Meters measured={last} />
           <div class="heads-panels">
