@@ -41,5 +41,7 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/qkvConfigVersion.cmake
 install(FILES ${PROJECT_BINARY_DIR}/qkvConfig.cmake ${PROJECT_BINARY_DIR}/qkvConfigVersion.cmake
   DESTINATION ${package_dir})
 
+# The documents that the installed headers speak of.
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/NOTICE
-  ${PROJECT_SOURCE_DIR}/docs/arithmetic.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+  ${PROJECT_SOURCE_DIR}/docs/arithmetic.md ${PROJECT_SOURCE_DIR}/docs/learning.md
+  ${PROJECT_SOURCE_DIR}/docs/positions.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
