@@ -12,8 +12,9 @@
 namespace qkv::app {
 namespace {
 
-constexpr double kWidth = 420, kHeight = 310;                       // of a picture
-constexpr double kLeft = 58, kRight = 14, kTop = 30, kBottom = 46;  // of its frame
+constexpr double kWidth = 420, kHeight = 326;                       // of a picture
+constexpr double kLeft = 58, kRight = 14, kTop = 46, kBottom = 46;  // of its frame
+constexpr double kTitle = 18, kLegend = 36;                         // lines above the frame
 constexpr double kHeading = 44;
 // Okabe and Ito: can be told apart by colour-blind readers too.
 constexpr std::array<const char*, 8> kPalette = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
@@ -50,6 +51,18 @@ std::string rectangle(double x, double y, double width, double height, const std
                      y, width, height, style);
 }
 
+// Some five numbers in steps of 1, 2 or 5 times a power of ten.
+std::vector<double> even_marks(double low, double high) {
+  std::vector<double> result;
+  const double rough = (high - low) / 5, power = std::pow(10, std::floor(std::log10(rough)));
+  const double digit = rough / power;
+  const double every = power * (digit < 1.5 ? 1 : digit < 3.5 ? 2 : digit < 7.5 ? 5 : 10);
+  for (double at = std::ceil(low / every - 1e-9) * every; at <= high + every * 1e-9; at += every) {
+    result.push_back(std::abs(at) < every * 1e-9 ? 0 : at);
+  }
+  return result;
+}
+
 // One axis: numbers to places, and where its marks are.
 struct Axis {
   double low, high, from, to;
@@ -61,26 +74,20 @@ struct Axis {
   }
   bool shows(double number) const { return std::isfinite(number) && (!log || number > 0); }
 
+  // Powers of ten on a logarithmic axis; 2 and 5 times them too over less than two decades; over
+  // less than one, even steps, since none of those may lie on it.
   std::vector<double> marks() const {
+    if (!log) return even_marks(low, high);
+    if (high - low < 1) return even_marks(std::pow(10, low), std::pow(10, high));
     std::vector<double> result;
-    if (log) {
-      const bool few = high - low < 2;
-      for (double power = std::floor(low); power <= high + 1e-9; ++power) {
-        for (const double digit : {1.0, 2.0, 5.0}) {
-          const double at = power + std::log10(digit);
-          if ((digit == 1 || few) && at >= low - 1e-9 && at <= high + 1e-9) {
-            result.push_back(std::pow(10, at));
-          }
+    const bool few = high - low < 2;
+    for (double power = std::floor(low); power <= high + 1e-9; ++power) {
+      for (const double digit : {1.0, 2.0, 5.0}) {
+        const double at = power + std::log10(digit);
+        if ((digit == 1 || few) && at >= low - 1e-9 && at <= high + 1e-9) {
+          result.push_back(std::pow(10, at));
         }
       }
-      return result;
-    }
-    const double rough = (high - low) / 5, power = std::pow(10, std::floor(std::log10(rough)));
-    const double digit = rough / power;
-    const double every = power * (digit < 1.5 ? 1 : digit < 3.5 ? 2 : digit < 7.5 ? 5 : 10);
-    for (double at = std::ceil(low / every - 1e-9) * every; at <= high + every * 1e-9;
-         at += every) {
-      result.push_back(std::abs(at) < every * 1e-9 ? 0 : at);
     }
     return result;
   }
@@ -109,7 +116,7 @@ std::string mark_text(double number) {
 
 std::string frame(const std::string& title, const std::string& x_label,
                   const std::string& y_label) {
-  std::string svg = label(kWidth / 2, 18, title, "middle", 13, " font-weight=\"600\"");
+  std::string svg = label(kWidth / 2, kTitle, title, "middle", 13, " font-weight=\"600\"");
   svg += label((kLeft + kWidth - kRight) / 2, kHeight - 8, x_label);
   const double middle = (kTop + kHeight - kBottom) / 2;
   svg += label(14, middle, y_label, "middle", 11,
@@ -117,19 +124,24 @@ std::string frame(const std::string& title, const std::string& x_label,
   return svg;
 }
 
+// One row between title and frame, where it hides no line.
 std::string legend(const std::vector<Series>& series) {
+  constexpr double kLetter = 6, kDash = 16, kGap = 14;  // of a letter: its width, on average
+  double width = -kGap;
+  for (const Series& s : series) {
+    if (!s.name.empty()) width += kGap + kDash + 4 + kLetter * static_cast<double>(s.name.size());
+  }
   std::string svg;
-  double y = kTop + 12;
+  double x = (kLeft + kWidth - kRight - width) / 2;
   for (const Series& s : series) {
     if (s.name.empty()) continue;
-    const double x = kWidth - kRight - 12;
     svg += fmt::format(
         "<line x1=\"{0:.1f}\" x2=\"{1:.1f}\" y1=\"{2:.1f}\" y2=\"{2:.1f}\" stroke=\"{3}\" "
         "stroke-width=\"2.5\"{4}/>\n",
-        x - 16, x, y - 4, colour_of(s.colour), s.dashed ? " stroke-dasharray=\"4 3\"" : "");
-    svg += label(x - 20, y, s.name, "end", 11,
-                 " paint-order=\"stroke\" stroke=\"#fff\" stroke-width=\"3\"");
-    y += 15;
+        x, x + kDash, kLegend - 4, colour_of(s.colour),
+        s.dashed ? " stroke-dasharray=\"4 3\"" : "");
+    svg += label(x + kDash + 4, kLegend, s.name, "start");
+    x += kGap + kDash + 4 + kLetter * static_cast<double>(s.name.size());
   }
   return svg;
 }
@@ -208,7 +220,7 @@ std::string draw(const HeatMap& map) {
 }
 
 std::string draw(const ScenePicture& scene) {
-  std::string svg = label(kWidth / 2, 18, scene.title, "middle", 13, " font-weight=\"600\"");
+  std::string svg = label(kWidth / 2, kTitle, scene.title, "middle", 13, " font-weight=\"600\"");
   const double size = kHeight - kTop - 14, left = (kWidth - size) / 2;
   const auto x = [&](std::size_t n) { return left + size * scene.points[n].x; };
   const auto y = [&](std::size_t n) { return kTop + size * (1 - scene.points[n].y); };

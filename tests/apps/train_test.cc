@@ -194,5 +194,14 @@ TEST(Plot, IsOneSvgDocumentWithEscapedTexts) {
   EXPECT_TRUE(svg.ends_with("</svg>\n"));
 }
 
+TEST(Plot, ANarrowLogarithmicAxisHasMarksToo) {
+  LineChart chart{"title", "x", "y", {{"one", {0, 1}, {0.25, 0.43}}}};
+  chart.log_y = true;
+  const std::string svg = svg_page("heading", {chart}, 1);
+  for (const char* mark : {">0.25</text>", ">0.3</text>", ">0.35</text>", ">0.4</text>"}) {
+    EXPECT_THAT(svg, HasSubstr(mark));
+  }
+}
+
 }  // namespace
 }  // namespace qkv::app
