@@ -18,7 +18,8 @@ constexpr const char* kDescription =
     "  saturation  scores divided by sqrt(d_k) and not, for d_k from 16 to 512\n"
     "  copy        an induction task that one layer can't learn and two can\n"
     "The weights are the same on every machine, with any number of threads, and if the run was\n"
-    "stopped and resumed.";
+    "stopped and resumed. Ctrl-C saves a checkpoint first; a killed run loses what it did since\n"
+    "the last one, 10 seconds at most.";
 
 constexpr const char* kExamples =
     "  qkv train points --out points\n"
@@ -47,10 +48,11 @@ int train(int argc, const char* const* argv) {
                           const char* help) {
     return app.add_option(name, value, help)->option_text(what);
   };
-  add("-o,--out", request.out, "DIR", "The folder of the results; default: NAME");
+  add("-o,--out", request.out, "DIR", "The folder of the results, empty or new; default: NAME");
   add("--steps", steps, "N", "Steps of each run; default: what the training needs");
   add("--seed", seed, "N", "The first seed; default 0");
-  app.add_flag("--resume", request.resume, "Go on with what is in the folder")
+  app.add_flag("--resume", request.resume,
+               "Go on with what is in the folder, with the same --steps and --seed")
       ->disable_flag_override();
   add("--text", request.text, "FILE", "What `text` learns, instead of the built-in book");
   add("--threads", threads, "N", "Threads at most; 0 (default): all");

@@ -160,9 +160,11 @@ void train_seed(TrainingFolder& folder, const PointTrainingOptions& options, con
   json["specialised"] = special;
   findings.report["runs"].push_back(json);
   std::string heads;
-  for (const PointEvaluation::Head& head : of.heads) {
-    heads += fmt::format("   {:<7} near {:.2f} alike {:.2f}, without it {:.0f} %", kind_of(head),
-                         head.near, head.alike, 100 * head.accuracy_without);
+  for (std::size_t n = 0; n < of.heads.size(); ++n) {
+    const PointEvaluation::Head& head = of.heads[n];
+    heads +=
+        fmt::format("\n    head {} {:<7} weights: near {:.2f}, alike {:.2f}; without it {:.0f} %",
+                    n + 1, kind_of(head), head.near, head.alike, 100 * head.accuracy_without);
     Series dot;
     dot.x = {head.near};
     dot.y = {head.alike};

@@ -228,6 +228,7 @@ Curves TrainingFolder::train(Trainable& model) {
   };
   if (request_.resume && finished(run, model, curves)) return report("(finished before)");
   if (request_.resume) begin(run, model, curves);
+  std::fflush(stdout);  // of the run before, so that no message comes in front of it
   const Clock::time_point start = Clock::now();
   Clock::time_point saved = start;
   const double seconds_before = seconds_;
