@@ -199,7 +199,7 @@ void train_text(const TrainRequest& request) {
       {"checked_on", "the last tenth"},
       {"trigram_loss", trigram},
       {"models", Json::array()}};
-  LineChart curves{"Loss on the text held out", "step", "nats a character", {}};
+  LineChart curves{"Loss on part of the text held out", "step", "nats a character", {}};
   LineChart learning{"Loss while learning", "step", "nats a character", {}};
   curves.from_zero = learning.from_zero = false;
   std::vector<Picture> maps;
