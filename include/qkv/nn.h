@@ -250,7 +250,7 @@ struct HeadSizes {
   std::int64_t d = 0;          // of a token
   std::int64_t heads = 1;      // of queries
   std::int64_t key_heads = 0;  // 0: as many
-  std::int64_t d_head = 0;     // 0: d / heads
+  std::int64_t d_head = 0;     // 0: d / heads, which must leave no rest
 };
 
 // Several heads (Vaswani et al. 2017): each has its own W_Q, W_K, W_V, of size d_head x d; the

@@ -14,7 +14,10 @@ Parameter& weight_of(Parameters& parameters, const std::string& name, std::int64
 
 HeadSizes completed(HeadSizes sizes) {
   if (sizes.key_heads == 0) sizes.key_heads = sizes.heads;
-  if (sizes.d_head == 0 && sizes.heads > 0) sizes.d_head = sizes.d / sizes.heads;
+  // Heads that don't divide d leave 0, which a call refuses.
+  if (sizes.d_head == 0 && sizes.heads > 0 && sizes.d % sizes.heads == 0) {
+    sizes.d_head = sizes.d / sizes.heads;
+  }
   return sizes;
 }
 
@@ -161,6 +164,11 @@ Var MultiHeadAttention::operator()(Tape& tape, Var of_query, Var of_key, Var of_
       tape.fail(invalid_argument("attention: tokens " + shape_string(of) +
                                  " must be [batch, tokens, d]; reshape them"));
     }
+  }
+  if (tape.status().ok() && sizes_.d_head == 0) {
+    tape.fail(invalid_argument("attention: tokens of " + std::to_string(sizes_.d) +
+                               " numbers can't be shared out to " + std::to_string(sizes_.heads) +
+                               " heads; pass a number of heads that divides them, or d_head"));
   }
   if (!tape.status().ok()) return {};
   const auto heads = [&](const Linear& map, Var tokens, std::int64_t count) {

@@ -404,5 +404,46 @@ TEST(Layers, AModelOfAllOfThemLearnsToCopy) {
   EXPECT_LT(loss, 0.05f);  // chance is log 4 = 1.39
 }
 
+// Two losses of one forward pass: each adds its own gradient, and only that.
+TEST(Tape, GoesBackMoreThanOnce) {
+  Parameters parameters;
+  random::Generator rng(6);
+  const Linear trunk(parameters, "trunk", 3, 4, rng);
+  const Linear top(parameters, "top", 4, 3, rng);
+  const float x[] = {1, -2, 0.5f, 0.25f, 3, -1};
+  const std::int64_t targets[] = {2, 0}, others[] = {1, 1};
+  const auto gradients = [&](std::vector<std::span<const std::int64_t>> losses) {
+    parameters.clear_gradients();
+    Tape tape;
+    const Var logits = top(tape, tape.gelu(trunk(tape, tape.constant({x, {2, 3}}))));
+    for (const auto& wanted : losses) tape.backward(tape.cross_entropy(logits, wanted));
+    std::vector<float> all;
+    for (const Parameter& p : parameters.all()) {
+      all.insert(all.end(), p.gradient.data<float>(), p.gradient.data<float>() + p.gradient.size());
+    }
+    return all;
+  };
+  const std::vector<float> one = gradients({targets}), two = gradients({others});
+  const std::vector<float> both = gradients({targets, others});
+  for (std::size_t n = 0; n < both.size(); ++n) EXPECT_NEAR(both[n], one[n] + two[n], 1e-6) << n;
+}
+
+TEST(Layers, HeadsMustDivideATokenOrNameTheirSize) {
+  random::Generator rng(0);
+  const std::vector<float> x(2 * 3 * 8);
+  for (const auto& [sizes, message] : {
+           std::pair(HeadSizes{8, 3},
+                     "attention: tokens of 8 numbers can't be shared out to 3 "
+                     "heads; pass a number of heads that divides them, or d_head"),
+           std::pair(HeadSizes{8, 3, 0, 2}, ""),
+       }) {
+    Parameters parameters;
+    const MultiHeadAttention attention(parameters, "a", sizes, rng);
+    Tape tape;
+    attention(tape, tape.constant({x.data(), {2, 3, 8}}));
+    EXPECT_EQ(tape.status().message(), message);
+  }
+}
+
 }  // namespace
 }  // namespace qkv::nn::test
