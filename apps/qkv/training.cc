@@ -110,6 +110,9 @@ void TrainingFolder::claim() const {
   }
   if (other.empty()) {
     write_text("settings.txt", settings() + "\n");
+    if (request_.resume) {
+      fmt::print("{} has nothing to go on with: a new training begins\n", in_quotes(request_.out));
+    }
     return;
   }
   if (!request_.resume) {

@@ -93,6 +93,10 @@ TEST(Train, AStoppedOrKilledRunResumesToTheSameBits) {
   EXPECT_EQ(stopped.code, 128 + SIGKILL);
   EXPECT_EQ(parsed(read_text(scratch / "killed/report.json")),
             parsed(read_text(scratch / "whole/report.json")));
+  const Result anew =
+      run(scratch, {"train", "copy", "--steps", "1", "--out", "mistyped", "--resume"});
+  expect_success(anew);
+  EXPECT_THAT(anew.out, HasSubstr("nothing to go on with"));
   // Resuming what has ended trains nothing, and gives the same report.
   const Result again =
       run(scratch, {"train", "points", "--steps", "60", "--out", "whole", "--resume"});
