@@ -5,19 +5,11 @@
 #include <new>
 
 #include "api/attention_test_util.h"
+#include "support/sanitizers.h"
 
 namespace {
 std::atomic<long> allocations{0};
 }  // namespace
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define QKV_SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || \
-    __has_feature(memory_sanitizer)
-#define QKV_SANITIZED 1
-#endif
-#endif
 
 #if defined(__GLIBC__) && !defined(QKV_SANITIZED)
 #define QKV_COUNTS_MALLOC 1

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "parallel/parallel.h"
+#include "support/sanitizers.h"
 
 namespace qkv::parallel {
 namespace {
@@ -35,7 +36,7 @@ void run_executors(int count) {
 }
 
 TEST(Executor, ThousandsOfThemNeedNoMoreMemoryThanOne) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(QKV_SANITIZED)
   GTEST_SKIP() << "sanitizers keep freed memory";
 #endif
   run_executors(200);

@@ -13,6 +13,7 @@
 
 #include "simd/expected.h"
 #include "support/caller_environment.h"
+#include "support/sanitizers.h"
 
 namespace qkv::test {
 namespace {
@@ -128,7 +129,7 @@ void expect_refused(F f, const std::string& part) {
 }
 
 TEST(Positions, SayThatThereIsNoMemoryForFrequencies) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(QKV_SANITIZED)
   GTEST_SKIP() << "sanitizers end the program where operator new would throw";
 #endif
   EXPECT_THROW(sinusoidal_frequencies(std::int64_t{1} << 53), OutOfMemory);
