@@ -8,6 +8,7 @@
 #include "kernels/attention/scratch.h"
 #include "kernels/reference/gradient.h"
 #include "plan/isa.h"
+#include "plan/run_tasks.h"
 #include "simd/float_environment.h"
 #include "tensor/element.h"
 
@@ -142,7 +143,7 @@ Status BackwardPlan::run(std::span<std::byte> workspace, const std::atomic<bool>
     run_float32();
   }
   if (control_.cancelled()) {
-    return {StatusCode::kCancelled, "the call was cancelled; its outputs are unspecified"};
+    return cancelled_call();
   }
   if (predicate_failed_) {
     return invalid_argument(
@@ -152,18 +153,6 @@ Status BackwardPlan::run(std::span<std::byte> workspace, const std::atomic<bool>
   clear_dead_rows(problem_);
   progress_.finish();
   return {};
-}
-
-template <class F>
-void BackwardPlan::run_tasks(std::int64_t count, F task) {
-  // In the caller's arena oneTBB would clear sticky flags of the caller's.
-  const FloatEnvironment of_caller;
-  executor_->run(count, [&](std::int64_t index, int slot) {
-    if (control_.cancelled()) return false;
-    const FloatEnvironment environment;
-    task(index, slot);
-    return true;
-  });
 }
 
 void BackwardPlan::run_float64() {
@@ -176,7 +165,7 @@ void BackwardPlan::run_float64() {
         {reinterpret_cast<double*>(slot_scratch(slot)), reference::gradient_scratch(problem_)});
   };
   const std::int64_t all = p.sequences * p.key_heads();
-  run_tasks(tasks_, [&](std::int64_t task, int slot) {
+  run_tasks(*executor_, control_, tasks_, [&](std::int64_t task, int slot) {
     if (tasks_ == all) {
       key_head(task, slot);
     } else {
@@ -192,10 +181,11 @@ void BackwardPlan::run_float32() {
     const FloatEnvironment environment;
     clear_sums(problem_);
   }
-  run_tasks(static_cast<std::int64_t>(columns_.key_heads().size()),
+  run_tasks(*executor_, control_, static_cast<std::int64_t>(columns_.key_heads().size()),
             [&](std::int64_t task, int slot) { prepare_rows(task, slot); });
-  run_tasks(tasks_, [&](std::int64_t task, int slot) { run_column(task, slot); });
-  run_tasks(BiasSums(problem_, columns_).tasks(),
+  run_tasks(*executor_, control_, tasks_,
+            [&](std::int64_t task, int slot) { run_column(task, slot); });
+  run_tasks(*executor_, control_, BiasSums(problem_, columns_).tasks(),
             [&](std::int64_t task, int slot) { run_bias(task, slot); });
   const FloatEnvironment environment;
   if (problem_.d_sinks.defined() && !control_.cancelled()) run_sinks();

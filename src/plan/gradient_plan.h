@@ -39,8 +39,6 @@ class BackwardPlan {
   void plan_float64();
   Status prepare_workspace(std::span<std::byte> workspace);
 
-  template <class F>
-  void run_tasks(std::int64_t count, F task);
   void run_float32();
   void run_float64();
   void prepare_rows(std::int64_t task, int slot);

@@ -8,6 +8,7 @@
 #include "kernels/attention/tree_fold.h"
 #include "kernels/reference/reference.h"
 #include "plan/isa.h"
+#include "plan/run_tasks.h"
 #include "simd/float_environment.h"
 #include "tensor/element.h"
 
@@ -164,7 +165,7 @@ Status Plan::run(std::span<std::byte> workspace, const std::atomic<bool>* stop) 
     run_float32();
   }
   if (control_.cancelled()) {
-    return {StatusCode::kCancelled, "the call was cancelled; its outputs are unspecified"};
+    return cancelled_call();
   }
   if (predicate_failed_) {
     return invalid_argument(
@@ -226,29 +227,20 @@ float* Plan::chunk_states(std::int64_t tile, std::int64_t chunk) {
                                   static_cast<std::size_t>(tile * chunks_ + chunk) * states_bytes_);
 }
 
-template <class F>
-void Plan::run_tasks(std::int64_t count, F task) {
-  // In the caller's arena oneTBB would clear sticky flags of the caller's.
-  const FloatEnvironment of_caller;
-  executor_->run(count, [&](std::int64_t index, int slot) {
-    if (control_.cancelled()) return false;
-    const FloatEnvironment environment;
-    task(index, slot);
-    return true;
-  });
-}
-
 void Plan::run_float32() {
   // The last tiles first: with a causal mask they have the most keys, and big tasks last would
   // leave threads idle at the end.
   if (chunk_spans_ == 0) {
     const std::int64_t tasks = divide_up(tiles_, tiles_at_once_);
-    run_tasks(tasks, [&](std::int64_t index, int slot) { run_tiles(tasks - 1 - index, slot); });
+    run_tasks(*executor_, control_, tasks,
+              [&](std::int64_t index, int slot) { run_tiles(tasks - 1 - index, slot); });
   } else {
-    run_tasks(tiles_ * chunks_, [&](std::int64_t index, int slot) { run_chunk(index, slot); });
-    run_tasks(tiles_, [&](std::int64_t tile, int) { finish_tile(tile); });
+    run_tasks(*executor_, control_, tiles_ * chunks_,
+              [&](std::int64_t index, int slot) { run_chunk(index, slot); });
+    run_tasks(*executor_, control_, tiles_, [&](std::int64_t tile, int) { finish_tile(tile); });
   }
-  run_tasks(weight_tasks_, [&](std::int64_t index, int slot) { run_weights(index, slot); });
+  run_tasks(*executor_, control_, weight_tasks_,
+            [&](std::int64_t index, int slot) { run_weights(index, slot); });
 }
 
 void Plan::run_tiles(std::int64_t task, int slot) {
@@ -372,7 +364,7 @@ void Plan::run_float64() {
                      static_cast<std::size_t>(p.keys()));
   };
   const std::int64_t blocks = divide_up(p.queries(), kFloat64Rows);
-  run_tasks(tiles_, [&](std::int64_t task, int slot) {
+  run_tasks(*executor_, control_, tiles_, [&](std::int64_t task, int slot) {
     const Sequence sequence = p.sequence(task / blocks / p.query_heads());
     const std::int64_t head = task / blocks % p.query_heads();
     const std::int64_t begin = task % blocks * kFloat64Rows;
@@ -382,7 +374,7 @@ void Plan::run_float64() {
     }
     progress_.task_done();
   });
-  run_tasks(weight_tasks_, [&](std::int64_t task, int slot) {
+  run_tasks(*executor_, control_, weight_tasks_, [&](std::int64_t task, int slot) {
     const std::int64_t all_heads = p.weights.extents[1], all_rows = p.weights.extents[2];
     reference::weights_row(p, task / all_rows / all_heads, task / all_rows % all_heads,
                            task % all_rows, scores(slot));

@@ -53,8 +53,6 @@ class Plan {
 
   bool has_results() const;
   // executor_->run() with the contract's floating-point mode, until cancelled.
-  template <class F>
-  void run_tasks(std::int64_t count, F task);
   void run_float32();
   void run_tiles(std::int64_t task, int slot);
   void run_chunk(std::int64_t task, int slot);

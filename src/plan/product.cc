@@ -11,6 +11,7 @@
 #include "parallel/parallel.h"
 #include "plan/isa.h"
 #include "plan/progress.h"
+#include "plan/run_tasks.h"
 #include "plan/sum_fold.h"
 #include "problem/checks.h"
 #include "problem/overlap.h"
@@ -100,8 +101,8 @@ Product normal_form(const TensorView& a, const TensorView& b, const MutableTenso
 
 // Runs task(index, scratch, control) for 0 to tasks - 1, each with `bytes` of scratch memory.
 template <class F>
-Status run_tasks(std::int64_t tasks, std::size_t bytes, const ExecutionOptions& execution,
-                 const std::atomic<bool>* stop, const F& task) {
+Status run_with_scratch(std::int64_t tasks, std::size_t bytes, const ExecutionOptions& execution,
+                        const std::atomic<bool>* stop, const F& task) {
   parallel::Executor executor(execution.threads, tasks);
   const auto memory = std::unique_ptr<std::byte[]>(
       new (std::nothrow) std::byte[bytes * static_cast<std::size_t>(executor.slots())]);
@@ -111,19 +112,12 @@ Status run_tasks(std::int64_t tasks, std::size_t bytes, const ExecutionOptions& 
   control.stop = stop;
   Progress progress(execution.progress);
   progress.start(tasks);
-  {
-    // In the caller's arena oneTBB would clear sticky flags of the caller's.
-    const FloatEnvironment of_caller;
-    executor.run(tasks, [&](std::int64_t index, int slot) {
-      if (control.cancelled()) return false;
-      const FloatEnvironment environment;
-      task(index, memory.get() + static_cast<std::size_t>(slot) * bytes, control);
-      progress.task_done();
-      return true;
-    });
-  }
+  run_tasks(executor, control, tasks, [&](std::int64_t index, int slot) {
+    task(index, memory.get() + static_cast<std::size_t>(slot) * bytes, control);
+    progress.task_done();
+  });
   if (control.cancelled()) {
-    return {StatusCode::kCancelled, "the call was cancelled; its outputs are unspecified"};
+    return cancelled_call();
   }
   progress.finish();
   return {};
@@ -161,15 +155,15 @@ Status run_product(const TensorView& a, const TensorView& b, const MutableTensor
       kernel.tile_rows;
   const std::int64_t chunks = rows == 0 ? 0 : divide_up(product.m(), rows);
   const std::int64_t tasks = product.out.size() == 0 ? 0 : matrices * panels * chunks;
-  return run_tasks(tasks, kernel.scratch_bytes(product) + 64, execution, stop,
-                   [&](std::int64_t index, std::byte* scratch, const Control& control) {
-                     const std::int64_t matrix = index / (panels * chunks);
-                     const std::int64_t first = index % chunks * rows;
-                     kernel.columns(
-                         product, matrix / product.out.extents[1], matrix % product.out.extents[1],
-                         first, std::min(first + rows, product.m()),
-                         index / chunks % panels * kernel.tile_columns, scratch, control);
-                   });
+  return run_with_scratch(
+      tasks, kernel.scratch_bytes(product) + 64, execution, stop,
+      [&](std::int64_t index, std::byte* scratch, const Control& control) {
+        const std::int64_t matrix = index / (panels * chunks);
+        const std::int64_t first = index % chunks * rows;
+        kernel.columns(product, matrix / product.out.extents[1], matrix % product.out.extents[1],
+                       first, std::min(first + rows, product.m()),
+                       index / chunks % panels * kernel.tile_columns, scratch, control);
+      });
 }
 
 Status infer_product_over_rows_shape(const TensorView& a, const TensorView& b,
@@ -200,7 +194,7 @@ Status run_product_over_rows(const TensorView& a, const TensorView& b, const Mut
   const std::size_t bytes =
       kernel_bytes + static_cast<std::size_t>(SumFold::at_most(0, spans) * size) * sizeof(float) +
       64;
-  return run_tasks(
+  return run_with_scratch(
       tasks, bytes, execution, stop,
       [&](std::int64_t index, std::byte* scratch, const Control& control) {
         const std::int64_t matrix = index / panels;

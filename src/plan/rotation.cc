@@ -10,6 +10,7 @@
 #include "parallel/parallel.h"
 #include "plan/isa.h"
 #include "plan/progress.h"
+#include "plan/run_tasks.h"
 #include "problem/checks.h"
 #include "problem/overlap.h"
 #include "simd/float_environment.h"
@@ -206,22 +207,15 @@ Status run_rotation(const Rotation& rotation, const ExecutionOptions& execution,
   control.stop = stop;
   Progress progress(execution.progress);
   progress.start(tasks);
-  {
-    // In the caller's arena oneTBB would clear sticky flags of the caller's.
-    const FloatEnvironment of_caller;
-    executor.run(tasks, [&](std::int64_t index, int slot) {
-      if (control.cancelled()) return false;
-      const FloatEnvironment environment;
-      const std::int64_t first = index * tokens_of_task;
-      for (std::int64_t t = first; t < std::min(tokens, first + tokens_of_task); ++t) {
-        rotator.turn(t, scratch.get() + static_cast<std::size_t>(slot) * floats);
-      }
-      progress.task_done();
-      return true;
-    });
-  }
+  run_tasks(executor, control, tasks, [&](std::int64_t index, int slot) {
+    const std::int64_t first = index * tokens_of_task;
+    for (std::int64_t t = first; t < std::min(tokens, first + tokens_of_task); ++t) {
+      rotator.turn(t, scratch.get() + static_cast<std::size_t>(slot) * floats);
+    }
+    progress.task_done();
+  });
   if (control.cancelled()) {
-    return {StatusCode::kCancelled, "the call was cancelled; its outputs are unspecified"};
+    return cancelled_call();
   }
   progress.finish();
   return {};

@@ -9,6 +9,7 @@
 #include "kernels/exact/functions.h"
 #include "kernels/reference/tangent.h"
 #include "plan/isa.h"
+#include "plan/run_tasks.h"
 #include "plan/sum_fold.h"
 #include "simd/float_environment.h"
 #include "tensor/element.h"
@@ -136,7 +137,7 @@ Status TangentPlan::run(const std::atomic<bool>* stop) {
     run_float32();
   }
   if (control_.cancelled()) {
-    return {StatusCode::kCancelled, "the call was cancelled; its outputs are unspecified"};
+    return cancelled_call();
   }
   if (predicate_failed_) {
     return invalid_argument(
@@ -148,18 +149,6 @@ Status TangentPlan::run(const std::atomic<bool>* stop) {
   return {};
 }
 
-template <class F>
-void TangentPlan::run_tasks(std::int64_t count, F task) {
-  // In the caller's arena oneTBB would clear sticky flags of the caller's.
-  const FloatEnvironment of_caller;
-  executor_->run(count, [&](std::int64_t index, int slot) {
-    if (control_.cancelled()) return false;
-    const FloatEnvironment environment;
-    task(index, slot);
-    return true;
-  });
-}
-
 void TangentPlan::run_float64() {
   const Problem& p = problem_.gradient.forward;
   const auto key_head = [&](std::int64_t n, int slot) {
@@ -169,7 +158,7 @@ void TangentPlan::run_float64() {
         {reinterpret_cast<double*>(slot_scratch(slot)), reference::tangent_scratch(problem_)});
   };
   const std::int64_t all = p.sequences * p.key_heads();
-  run_tasks(tasks_, [&](std::int64_t task, int slot) {
+  run_tasks(*executor_, control_, tasks_, [&](std::int64_t task, int slot) {
     if (tasks_ == all) {
       key_head(task, slot);
     } else {
@@ -181,12 +170,14 @@ void TangentPlan::run_float64() {
 
 void TangentPlan::run_float32() {
   prepare_rows();
-  run_tasks(columns_.tiles(), [&](std::int64_t task, int slot) { run_tile(task, slot); });
+  run_tasks(*executor_, control_, columns_.tiles(),
+            [&](std::int64_t task, int slot) { run_tile(task, slot); });
   if (has_columns()) {
     sums_.start(shared_);
-    run_tasks(columns_.columns(), [&](std::int64_t task, int slot) { run_column(task, slot); });
+    run_tasks(*executor_, control_, columns_.columns(),
+              [&](std::int64_t task, int slot) { run_column(task, slot); });
   }
-  run_tasks(BiasSums(problem_.gradient, columns_).tasks(),
+  run_tasks(*executor_, control_, BiasSums(problem_.gradient, columns_).tasks(),
             [&](std::int64_t task, int slot) { run_bias(task, slot); });
   const FloatEnvironment environment;
   if (problem_.gradient.d_sinks.defined() && !control_.cancelled()) run_sinks();

@@ -33,8 +33,6 @@ class TangentPlan {
   void plan_float64();
   Status allocate_memory();
 
-  template <class F>
-  void run_tasks(std::int64_t count, F task);
   void run_float32();
   void run_float64();
   void prepare_rows();
